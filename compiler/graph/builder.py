@@ -26,7 +26,7 @@ from ..tensor.evaluate import depends_only_on_constants, evaluate, unevaluated
 from ..tensor.fold_tensor import grows, may_prepare
 from .contents import contents, hashable
 from .define import define, tensor_of
-from .ir import Array, Attribute, Graph, Node, Value
+from .ir import DEQUANTIZE, Array, Attribute, Graph, Node, Value
 
 
 class Builder:
@@ -134,7 +134,8 @@ class Builder:
         return node.op, node.opset, tuple(map(operand, node.inputs)), attributes, tuple(map(id, node.regions))
 
     def computed_by(self, node: Node) -> None:
-        """Keeps that `node` computes constants where they take more bytes of the file than what it reads."""
+        """Keeps that `node` computes constants where they take more bytes of the file than what it reads, or are of
+        DEQUANTIZE."""
         values = [v for v in node.outputs if v is not None]
         if not all(v in self._constants for v in node.reads):
             return
@@ -143,7 +144,7 @@ class Builder:
         for v in values:
             data = self._constants[v]
             share = operands * data.nbytes / max(whole, 1)  # of several outputs
-            if grows(data, share):
+            if grows(data, share) or node.op in DEQUANTIZE:
                 self._folded[v] = replace(node, outputs=tuple(o if o is v else None for o in node.outputs))
                 self._shipped[v] = share
 

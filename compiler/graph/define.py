@@ -17,10 +17,10 @@ from ..system.limits import check_elements
 from ..tensor import Tensor, compute, constant, placeholder
 from ..tensor.bound_elements import with_bounds
 from ..tensor.computed_sizes import computed_size, definition, sizes_so_far
-from ..tensor.fold_tensor import prepared
+from ..tensor.fold_tensor import grows, prepared
 from ..tensor.known_elements import known_elements, with_known_elements
 from ..tensor.structure import after, branch, loop
-from .ir import Array, Graph, Node, Value
+from .ir import DEQUANTIZE, Array, Graph, Node, Value
 
 Record = Callable[[Node, tuple[Tensor, ...]], None]
 """Receives each operator and its tensors, those of regions too."""
@@ -45,10 +45,16 @@ def add_constants(graph: Graph, tensors: dict[Value, Tensor]) -> None:
     """Adds the constants of `graph` to `tensors`, those that nodes compute as tensors to compute at load."""
     for v, data in graph.constants.items():
         node = graph.folded.get(v)
-        if node is not None and v.dtype == F32 and all(r in tensors for r in node.reads):
+        ready = node is not None and v.dtype == F32 and all(r in tensors for r in node.reads)
+        if node is not None and ready and (node.op not in DEQUANTIZE or grows(data, _bytes(graph, node))):
             tensors[v] = prepared(define(node, tensors)[node.outputs.index(v)], data)
         else:
             tensors[v] = constant(v.name, data)
+
+
+def _bytes(graph: Graph, node: Node) -> int:
+    """The size of the constants that `node` reads."""
+    return sum(graph.constants[v].nbytes for v in node.reads)
 
 
 def define(

@@ -35,6 +35,9 @@ from ..tensor.tensor import Bounds
 Array = np.ndarray
 Attribute = int | float | str | bytes | Array | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
 
+DEQUANTIZE = ("DequantizeLinear",)
+"""Operators of which passes look for the operands, constants though the results may be."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Value:
@@ -87,9 +90,9 @@ class Node:
 class Graph:
     """`nodes` stand in topological order. `constants` holds the value of every Value that no node makes and that is
     no input; of a region its own constants. `folded` are the nodes that compute constants, each with this one output,
-    from constants that take fewer bytes of the file. `dimensions` are the sizes that a run decides, of the whole model
-    alone, like `refusals`: int32 values of one element that are 1 where a run takes a branch that does not fit, each
-    with the message of the error that this run raises."""
+    from constants that take fewer bytes of the file, and those of DEQUANTIZE. `dimensions` are the sizes that a run
+    decides, of the whole model alone, like `refusals`: int32 values of one element that are 1 where a run takes a
+    branch that does not fit, each with the message of the error that this run raises."""
 
     name: str
     inputs: tuple[Value, ...]

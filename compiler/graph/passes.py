@@ -9,6 +9,7 @@ from .convert_float16 import convert_float16
 from .eliminate_dead_code import eliminate_dead_code
 from .fold_batch_norm import fold_batch_norm
 from .fold_constants import fold_constants
+from .integer_products import integer_products
 from .ir import Graph
 from .merge_duplicates import merge_duplicates
 from .remove_identities import remove_identities
@@ -20,6 +21,7 @@ GraphPass = Callable[[Graph], Graph]
 GRAPH_PASSES: tuple[GraphPass, ...] = (
     eliminate_dead_code,  # first, so that unused outputs hinder no other pass
     convert_float16,
+    integer_products,
     fold_constants,
     remove_identities,
     fold_batch_norm,

@@ -9,11 +9,18 @@ from collections.abc import Callable
 from types import ModuleType
 
 from ..tensor import Tensor
-from .call import Call
+from .call import OWN_DOMAIN, Call
 from .elementwise import activation, arithmetic, casting, comparison, logical
 from .movement import filling, gather, joining, padding, rearranging, reshaping, scattering, slicing
 from .products import attention, convolution, convolution_transpose, einsum, fourier, fused, linear, packed_attention
-from .quantisation import block_quantized, quantized, quantized_linear, quantized_products, quantizing
+from .quantisation import (
+    block_quantized,
+    dequantized_products,
+    quantized,
+    quantized_linear,
+    quantized_products,
+    quantizing,
+)
 from .recurrence import recurrent, scanning
 from .reductions import fused_normalisation, layer_normalisation, normalisation, pooling, reduction, softmax
 from .sampling import resize
@@ -55,8 +62,9 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         softmax,
     ),
     "com.microsoft": (fused, fused_normalisation, packed_attention, quantized, quantized_linear, block_quantized),
+    OWN_DOMAIN: (dequantized_products,),
 }
-"""By domain ("" for ai.onnx) the files that define its operators."""
+"""By domain ("" for ai.onnx), the files that define its operators."""
 
 OPERATORS: dict[tuple[str, str], OperatorFn] = {
     (domain, op_type): fn

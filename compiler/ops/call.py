@@ -32,9 +32,13 @@ _LONGEST_REASON = 1000
 """Characters."""
 
 
+OWN_DOMAIN = "webnn_compile"
+"""The domain of operators that graph passes make, under names that no other domain has."""
+
+
 def operator_name(domain: str, op_type: str) -> str:
     """The operator as messages and reports name it: `Relu` of ai.onnx, `com.microsoft.Gelu` of other domains."""
-    return f"{domain}.{op_type}" if domain else op_type
+    return f"{domain}.{op_type}" if domain and domain != OWN_DOMAIN else op_type
 
 
 class NotKnownError(UnsupportedError):

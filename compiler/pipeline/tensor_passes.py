@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 
 from ..costs import CPU_COSTS, CpuCosts
 from ..errors import InternalError
+from ..ir.contraction import find_contraction
 from ..ir.layout import Layout
+from ..ir.reduction import Reduce
 from ..system.run_passes import Observer
 from ..target import CPU_LAYOUTS, TEXEL, LayoutPolicy
 from ..tensor import Tensor
@@ -16,14 +18,17 @@ from ..tensor.add_relayouts import add_relayouts
 from ..tensor.aliases import find_aliases
 from ..tensor.build_kernel import Destination
 from ..tensor.choose_layout import choose_layout, row_major
+from ..tensor.choose_tile import gain
 from ..tensor.fuse import Group, fuse
 from ..tensor.layer_choices import LayerChoices, default_layers
+from ..tensor.match_convolution import match_convolution
 from ..tensor.order_columns import order_columns
 from ..tensor.program import TensorProgram
 from ..tensor.split_contractions import split_contractions
 from ..tensor.split_reads import split_reads
 from ..tensor.split_reductions import split_reductions
 from ..tensor.structure import Loop
+from ..tensor.sum_in_floats import sum_in_floats
 from ..tensor.use_winograd import Choice, use_winograd
 
 
@@ -67,6 +72,26 @@ def _add_relayouts(program: TensorProgram, options: TensorOptions) -> TensorProg
     return program if options.opt_level < 2 else add_relayouts(program)
 
 
+def _sum_in_floats(program: TensorProgram, options: TensorOptions) -> TensorProgram:
+    if options.opt_level < 2:
+        return program
+    return sum_in_floats(program, lambda t: _prefers_floats(t, options), options.choices)
+
+
+def _prefers_floats(t: Tensor, options: TensorOptions) -> bool:
+    """Whether a sum of products is faster in float32 than in int32: where each channel is convolved by itself, whose
+    elements make no pairs, and where Winograd's algorithm gains more."""
+    assert isinstance(t.body, Reduce)
+    contraction = find_contraction(t.axes, t.body.axes, t.body.value)
+    if not options.policy.integers or contraction is None or not (contraction.rows and contraction.columns):
+        return True
+    convolution = match_convolution(t)
+    if convolution is None or options.choose is None:
+        return False
+    tile = options.choose(t, convolution, 1)[0]
+    return tile is not None and gain(t, convolution, tile, options.costs) > options.costs.integer_gain
+
+
 def _use_winograd(program: TensorProgram, options: TensorOptions) -> TensorProgram:
     if options.opt_level < 2 or options.choose is None:
         return program
@@ -89,6 +114,7 @@ def _split_reads(program: TensorProgram, options: TensorOptions) -> TensorProgra
 
 
 TENSOR_PASSES: Mapping[str, TensorPass] = {
+    "sum_in_floats": _sum_in_floats,
     "add_relayouts": _add_relayouts,
     "use_winograd": _use_winograd,
     "split_contractions": _split_contractions,

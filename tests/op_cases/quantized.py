@@ -246,7 +246,30 @@ _SELECTED = [
     _reduced("qlinearreducemean-kept", _bytes("int8", 2, 3, 7), (-1,), keepdims=1),
 ]
 
+
+def _dequantized(*, convolved: bool) -> Case:
+    """An operator of the compiler's own; of a convolution of 1 x 1 the product is that of matrices."""
+    x, w = _bytes("uint8", 6, 10), _weights(10, 4)
+    zeros, factor, bias = _a.integers(-9, 9, 4, dtype="int8"), _CHANNELS * np.float32(0.1), _a.uniform(-1, 1, 4)
+    total = (x.astype(np.int32) - 99) @ (w.astype(np.int32) - zeros)
+    y = total.astype(np.float32) * factor + bias.astype(np.float32)
+    if convolved:
+        x, w, y = x.T.reshape(1, 10, 2, 3), w.T.reshape(4, 10, 1, 1), y.T.reshape(1, 4, 2, 3)
+    op = "DequantizedConv" if convolved else "DequantizedMatMul"
+    inputs = (np.ascontiguousarray(x), np.ascontiguousarray(w), scalar(99, "uint8"), zeros, factor, bias)
+    return Case(
+        op.lower(),
+        op,
+        inputs,
+        constants=frozenset(range(1, 6)),
+        domain="webnn_compile",
+        expected=(np.ascontiguousarray(y),),
+    )
+
+
 CASES = [
+    _dequantized(convolved=True),
+    _dequantized(convolved=False),
     *_CONV,
     *_MATMUL,
     Case("qlinearmatmul-rows", "QLinearMatMul", _ROWS, constants=frozenset(range(3, 8)), expected=(_by_rows(*_ROWS),)),

@@ -1,0 +1,135 @@
+"""Products of dequantised operands become products of integers, scaled afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+
+from ..dtypes import F32, I8, U8, from_numpy
+from ..ops.call import OWN_DOMAIN
+from .ir import Array, Attribute, Graph, Node, Value
+from .names import Names, value_names
+
+LARGEST = 2**31 // (255 * 255)
+"""Products of which the sum is below 2**31, whatever the operands are."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Quanta:
+    """(q - zero) * scale: constants, of one element, or one for each place along an axis of q."""
+
+    q: Value
+    scale: Array
+    zero: Array | None
+    axis: int
+
+    def along(self, axis: int) -> bool:
+        """Whether there are several scales or zero points along no other axis."""
+        several = max(self.scale.size, 1 if self.zero is None else self.zero.size) > 1
+        return not several or self.axis % len(self.q.shape) == axis
+
+
+def integer_products(graph: Graph) -> Graph:
+    """y = Conv(DequantizeLinear(x, s, z), DequantizeLinear(w, t), b)
+    ->  y = DequantizedConv(x, w, z, none, s * t, b)
+
+    and MatMul and Gemm likewise, where x and the constant w are of 8 bits, and each filter or column has one scale.
+    Sums of quanta are exact; they are rounded once, by the scale.
+    """
+    rewriter = _Rewriter(graph)
+    nodes = tuple(rewriter.node(node) or node for node in graph.nodes)
+    if nodes == graph.nodes:
+        return graph
+    constants = {**graph.constants, **rewriter.constants}
+    return replace(graph, nodes=nodes, constants=constants)
+
+
+class _Rewriter:
+    """Makes the nodes of products; `constants` are new ones."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._known, self._producers = graph.constants, {**graph.producers(), **graph.folded}
+        self._names: Names = value_names(graph)
+        self.constants: dict[Value, Array] = {}
+
+    def node(self, node: Node) -> Node | None:
+        """The node that replaces `node`."""
+        match node.op:
+            case "Conv":
+                return self._conv(node)
+            case "MatMul" | "Gemm":
+                return self._mat_mul(node)
+        return None
+
+    def _conv(self, node: Node) -> Node | None:
+        x, w = self._operands(node)
+        if x is None or w is None or not w.along(0) or prod(_static(w.q.shape)[1:]) >= LARGEST:
+            return None
+        return self._scaled(node, "DequantizedConv", x, w, w.q, node.attributes)
+
+    def _mat_mul(self, node: Node) -> Node | None:
+        x, w = self._operands(node)
+        attributes = node.attributes
+        plain = attributes.get("transA", 0) == 0 and attributes.get("alpha", 1.0) == 1 == attributes.get("beta", 1.0)
+        if x is None or w is None or len(w.q.shape) != 2 or not plain:
+            return None
+        transposed = attributes.get("transB", 0) != 0
+        if not w.along(0 if transposed else 1) or _static(w.q.shape)[transposed] >= LARGEST:
+            return None
+        weights = self._constant(f"{w.q.name}.transposed", self._known[w.q].T) if transposed else w.q
+        return self._scaled(node, "DequantizedMatMul", x, w, weights, {})
+
+    def _scaled(
+        self, node: Node, op: str, x: _Quanta, w: _Quanta, weights: Value, attributes: Mapping[str, Attribute]
+    ) -> Node | None:
+        """The product in quanta, times the scales, plus the bias."""
+        shift = None
+        if len(node.inputs) > 2 and node.inputs[2] is not None:
+            shift = self._known.get(node.inputs[2])
+            if shift is None or shift.ndim > 1:
+                return None
+        factor = (x.scale.astype(np.float64) * w.scale.astype(np.float64)).astype(np.float32)
+        operands = {"zero_point": x.zero, "zero_points": w.zero, "factor": factor, "bias": shift}
+        parameters = (None if a is None else self._constant(f"{node.name}.{k}", a) for k, a in operands.items())
+        return Node(op, node.name, (x.q, weights, *parameters), node.outputs, attributes, 1, OWN_DOMAIN)
+
+    def _operands(self, node: Node) -> tuple[_Quanta | None, _Quanta | None]:
+        """Operands that are quanta: with one scale, and constant ones."""
+        x, w = (self._quanta(v) for v in node.inputs[:2])
+        if x is None or w is None or w.q not in self._known or x.q in self._known:
+            return None, None
+        if x.scale.size > 1 or (x.zero is not None and x.zero.size > 1):
+            return None, None
+        return x, w
+
+    def _quanta(self, v: Value | None) -> _Quanta | None:
+        """Quanta that `v` was dequantised from."""
+        node = None if v is None else self._producers.get(v)
+        if node is None or node.op != "DequantizeLinear" or node.attributes.get("block_size", 0):
+            return None
+        q, scale, *zero = node.inputs
+        if q is None or q.dtype not in (I8, U8) or v is None or v.dtype != F32:
+            return None
+        if scale is None or scale not in self._known:
+            return None
+        if zero and zero[0] is not None and zero[0] not in self._known:
+            return None
+        axis = node.attributes.get("axis", 1)
+        assert isinstance(axis, int)
+        zeros = self._known[zero[0]] if zero and zero[0] is not None else None
+        return _Quanta(q, self._known[scale].reshape(-1), zeros, axis)
+
+    def _constant(self, stem: str, data: Array) -> Value:
+        """A new constant; of one element it is a scalar."""
+        data = np.asarray(data.reshape(()) if data.size == 1 else data, order="C")
+        value = Value(self._names.fresh(stem), data.shape, from_numpy(data.dtype))
+        self.constants[value] = data
+        return value
+
+
+def _static(shape: tuple[object, ...]) -> tuple[int, ...]:
+    """The shape of a constant."""
+    return tuple(n for n in shape if isinstance(n, int))

@@ -1,0 +1,47 @@
+"""Products of quanta, scaled to float32: what products of dequantised operands become.
+
+They are of the compiler's own domain; `graph/integer_products` makes them of ai.onnx's Conv, MatMul and Gemm. Their
+inputs: two operands, their zero points or none, the factor of the sums, and a bias or none; factor and bias are
+scalars, or of one element for each filter or column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...dtypes import F32
+from ...ir.nodes import Expr
+from ...tensor import Tensor, compute
+from ..call import Call
+from ..products.convolution import integer_conv_of
+from ..products.linear import integer_mat_mul_of
+from .zero_points import zero_point
+
+
+def _dequantized_conv(call: Call) -> Tensor:
+    """float32(ConvInteger(x, w, x_zero_point, w_zero_point)) * factor + bias, with the attributes of that."""
+    return _scaled(call, integer_conv_of(call, (0, 1), (zero_point(call, 2), zero_point(call, 3))), 1)
+
+
+def _dequantized_mat_mul(call: Call) -> Tensor:
+    """float32(MatMulInteger(a, b, a_zero_point, b_zero_point)) * factor + bias."""
+    return _scaled(call, integer_mat_mul_of(call, (0, 1), (2, 3)), -1)
+
+
+def _scaled(call: Call, total: Tensor, axis: int) -> Tensor:
+    """The sums in float32, which may be rounded as sums of float32 are, scaled along `axis`."""
+    converted = compute(f"{call.name}.sums", total.shape, (total,), lambda *i: total[i].cast(F32))
+    sums = replace(converted, approximate=True)
+    factor, bias = call.input(4), call.optional(5)
+
+    def along(t: Tensor, i: tuple[Expr, ...]) -> Expr:
+        return t[i[axis]] if t.rank else t.read(())
+
+    def body(*i: Expr) -> Expr:
+        value = sums[i] * along(factor, i)
+        return value if bias is None else value + along(bias, i)
+
+    return compute(f"{call.name}.scaled", total.shape, (sums, factor, bias), body)
+
+
+OPERATORS = {"DequantizedConv": _dequantized_conv, "DequantizedMatMul": _dequantized_mat_mul}

@@ -1,0 +1,141 @@
+"""Products between DequantizeLinear nodes become products of integers, on the targets on which those are faster, and
+mean the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+import webnn_compile
+from drivers import need_driver
+from graph_checks import check_pass, ops
+from onnx_models import Array, model, node, onnxruntime_results, random
+from webnn_compile.costs import CPU_COSTS
+from webnn_compile.frontends.onnx import import_model
+from webnn_compile.graph.integer_products import integer_products
+from webnn_compile.graph.passes import run_graph_passes
+from webnn_compile.ir.forms import Contraction
+from webnn_compile.pipeline.lower_model import lower_model
+from webnn_compile.target import CPU_LAYOUTS, LayoutPolicy
+from webnn_compile.tensor.choose_tile import choose_tile
+
+
+def quantised(shape: tuple[int, ...], axis: int | None, seed: int, dtype: Any = np.int8) -> tuple[Array, Array, Array]:
+    """Weights, with scales and zero points: one, or one for each place along an axis."""
+    generator = np.random.default_rng(seed)
+    info = np.iinfo(dtype)
+    count = () if axis is None else (shape[axis],)
+    zero = generator.integers(info.min // 2, info.max // 2, count) if dtype == np.uint8 else np.zeros(count)
+    w = generator.integers(info.min, info.max, shape, endpoint=True)
+    return w.astype(dtype), generator.uniform(0.002, 0.02, count).astype(np.float32), zero.astype(dtype)
+
+
+def dequantised(
+    op: str,
+    w: tuple[Array, Array, Array],
+    axis: int | None,
+    bias: Array | None = None,
+    **attributes: Any,
+) -> tuple[list[onnx.NodeProto], dict[str, Array]]:
+    """x -> QuantizeLinear -> DequantizeLinear -> op -> y, and constants."""
+    along = {} if axis is None else {"axis": axis}
+    nodes = [
+        node("QuantizeLinear", ["x", "scale", "zero"], ["q"]),
+        node("DequantizeLinear", ["q", "scale", "zero"], ["d"]),
+        node("DequantizeLinear", ["w", "w_scale", "w_zero"], ["v"], **along),
+    ]
+    constants = {"scale": np.float32(0.03), "zero": np.uint8(120)}
+    constants |= dict(zip(("w", "w_scale", "w_zero"), w, strict=True))
+    inputs = ["d", "v"]
+    if bias is not None:
+        factor = (0.03 * w[1].astype(np.float64)).astype(np.float32)
+        constants |= {"b": np.round(bias / factor).astype(np.int32), "b_scale": factor}
+        nodes.append(node("DequantizeLinear", ["b", "b_scale"], ["c"], axis=0))
+        inputs.append("c")
+    return [*nodes, node(op, inputs, ["y"], "product", **attributes)], constants
+
+
+CASES: dict[str, tuple[str, tuple[int, ...], tuple[int, ...], int | None, dict[str, Any]]] = {
+    "conv": ("Conv", (1, 5, 7, 6), (8, 5, 3, 3), 0, {"pads": [1, 1, 1, 1], "strides": [2, 1]}),
+    "conv of one scale": ("Conv", (2, 4, 5, 5), (6, 4, 1, 1), None, {}),
+    "conv of groups": ("Conv", (1, 6, 5, 5), (4, 3, 3, 3), 0, {"group": 2}),
+    "depthwise": ("Conv", (1, 6, 5, 5), (6, 1, 3, 3), 0, {"group": 6, "pads": [1, 1, 1, 1]}),
+    "conv of one dimension": ("Conv", (1, 4, 9), (5, 4, 3), 0, {}),
+    "matmul": ("MatMul", (2, 3, 10), (10, 7), 1, {}),
+    "matmul of one scale": ("MatMul", (5, 10), (10, 7), None, {}),
+    "gemm": ("Gemm", (5, 10), (10, 7), 1, {}),
+    "gemm, transposed": ("Gemm", (5, 10), (7, 10), 0, {"transB": 1}),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+@pytest.mark.parametrize("case", CASES)
+def test_products_of_quanta(case: str, dtype: Any) -> None:
+    op, shape, kernel, axis, attributes = CASES[case]
+    w = quantised(kernel, axis, 1, dtype)
+    biased = op != "MatMul" and axis is not None
+    bias = random((kernel[axis or 0],), 2) if biased else None
+    nodes, constants = dequantised(op, w, axis, bias, **attributes)
+    proto = model(nodes, {"x": shape}, ["y"], constants, opset=13)
+    graph = check_pass(integer_products, proto, tolerance=1e-5)
+    own = "DequantizedConv" if op == "Conv" else "DequantizedMatMul"
+    assert own in ops(graph)
+    assert op not in ops(graph)
+    x = {"x": random(shape, 3) * 2}
+    want = onnxruntime_results(proto, x)["y"]
+    for target in ("native", "opencl"):
+        need_driver(target)
+        got = webnn_compile.compile(proto, target).run(x)["y"]
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5 * np.abs(want).max())
+
+
+def test_what_stays_a_product_of_floats() -> None:
+    shape = {"x": [1, 4, 5, 5]}
+    nodes, constants = dequantised("Conv", quantised((8, 4, 3, 3), 1, 1), 1)
+    along_depth = model(nodes, shape, ["y"], constants, opset=13)
+    nodes, constants = dequantised("Conv", quantised((8, 4, 3, 3), 0, 1), 0)
+    weights = {name: a for name, a in constants.items() if name.startswith("w")}
+    weights_alone = model(nodes[2:], {"d": [1, 4, 5, 5]}, ["y"], weights, opset=13)
+    nodes[2] = node("Identity", ["u"], ["v"])
+    one_alone = model(nodes, shape, ["y"], {**constants, "u": random((8, 4, 3, 3))}, opset=13)
+    for proto in (along_depth, weights_alone, one_alone):
+        assert "Conv" in ops(run_graph_passes(import_model(proto)))
+
+
+def sums(proto: onnx.ModelProto, policy: LayoutPolicy) -> set[str]:
+    """Types of sums of products, on the way to a family of targets."""
+    graph = run_graph_passes(import_model(proto))
+    lowered = lower_model(graph, policy=policy, choose=choose_tile(CPU_COSTS))
+    return {f.sum.name for k in lowered.kernels for f in k.forms if isinstance(f, Contraction)}
+
+
+def test_where_sums_are_of_integers() -> None:
+    """On processors, but where Winograd's algorithm gains more, or channels are convolved each by itself."""
+
+    def convolution(shape: tuple[int, ...], kernel: tuple[int, ...], **attributes: Any) -> onnx.ModelProto:
+        nodes, constants = dequantised("Conv", quantised(kernel, 0, 1), 0, **attributes)
+        return model(nodes, {"x": shape}, ["y"], constants, opset=13)
+
+    strided = convolution((1, 32, 14, 14), (32, 32, 3, 3), strides=[2, 2])
+    assert sums(strided, CPU_LAYOUTS) == {"int32"}
+    assert sums(strided, replace(CPU_LAYOUTS, integers=False)) == {"float32"}
+    assert sums(convolution((1, 64, 56, 56), (64, 64, 3, 3)), CPU_LAYOUTS) == {"float32"}
+    assert sums(convolution((1, 32, 14, 14), (32, 1, 3, 3), group=32), CPU_LAYOUTS) <= {"float32"}
+
+
+def test_sums_are_a_choice() -> None:
+    nodes, constants = dequantised("MatMul", quantised((32, 16), 1, 1), 1)
+    proto = model(nodes, {"x": [8, 32]}, ["y"], constants, opset=13)
+    lowered = lower_model(run_graph_passes(import_model(proto)))
+    (decision,) = (d for d in lowered.decisions if d.name == "sums")
+    assert decision.decision.options == ("int32", "float32")
+
+
+def test_constants_ship_as_quanta() -> None:
+    w = quantised((64, 64), 1, 1)
+    nodes, constants = dequantised("MatMul", w, 1)
+    compiled = webnn_compile.compile(model(nodes, {"x": [8, 64]}, ["y"], constants, opset=13))
+    assert len(compiled.program.weights) < w[0].nbytes + 2048
