@@ -12,9 +12,10 @@ import pytest
 import webnn_compile
 from onnx import TensorProto
 from onnx_models import model, node, random
-from webnn_compile.driver.verify import TOLERANCE, Reference, Runnable, largest_error, random_input, tolerance_of
+from webnn_compile.driver.verify import TOLERANCE, Reference, Runnable, largest_error, tolerance_of
 from webnn_compile.dtypes import BOOL, F16, F32, I64
 from webnn_compile.errors import InputError
+from webnn_compile.values.draw_inputs import random_input
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

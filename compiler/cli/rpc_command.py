@@ -24,7 +24,6 @@ from ..bundle import VARIANTS, Manifest
 from ..driver.build import build_manifest
 from ..driver.options import Options
 from ..driver.targets import bundled_targets
-from ..driver.verify import draw_inputs, largest_sizes
 from ..errors import InputError, WebnnCompileError
 from ..frontends.model_inputs import ModelInputs
 from ..system.write_npz import write_npz
@@ -32,6 +31,7 @@ from ..text.escape import shell_word
 from ..tune.tab_facts import adapter_of_tab
 from ..values.arrays import read_inputs
 from ..values.bind_sizes import bind_sizes
+from ..values.draw_inputs import draw_inputs, largest_sizes
 from .command import FILE
 from .explained import DEBUG, explained, require
 from .input_options import input_options, read_array

@@ -9,13 +9,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..dtypes import DType
 from ..errors import InputError
 from ..frontends.onnx.perturb_weights import perturb_weights
 from ..ir.nodes import Scalar
-from ..ir.sizes import value_of
 from ..program.dimensions import Dimension
 from ..program.program import TensorSpec
+from ..values.draw_inputs import draw_inputs, largest_sizes
 
 Array = np.ndarray
 
@@ -76,7 +75,7 @@ class Reference:
 
     def __init__(
         self,
-        model: Path,
+        model: Path | bytes,
         inputs: Sequence[TensorSpec],
         tolerance: float = TOLERANCE,
         *,
@@ -113,7 +112,8 @@ class Reference:
                 sensitivity = max(sensitivity, *(largest_error(perturbed[n], a) for n, a in outputs.items()))
                 self.runs.append(_Run(feeds, outputs))
         except Exception as error:  # onnxruntime's exceptions share no base class
-            raise InputError(f"--verify: onnxruntime cannot run {model.name}: {error}") from None
+            name = "the quantised model" if isinstance(model, bytes) else model.name
+            raise InputError(f"--verify: onnxruntime cannot run {name}: {error}") from None
         self._tolerance = min(max(tolerance, CONDITION * sensitivity), 1.0)
 
     def compare(self, model: Runnable) -> Comparison:
@@ -157,37 +157,11 @@ def _draw_sizes(dimensions: Sequence[Dimension], generator: np.random.Generator)
         yield {s: int(generator.integers(min(max(s.low, 1), s.extent - 1), s.extent)) for s in scalars}
 
 
-def largest_sizes(dimensions: Sequence[Dimension]) -> dict[Scalar, int]:
-    return {d.scalar: d.scalar.extent - 1 for d in dimensions}
-
-
-def draw_inputs(
-    specs: Sequence[TensorSpec],
-    dimensions: Sequence[Dimension],
-    scalars: Mapping[Scalar, int],
-    generator: np.random.Generator,
-) -> dict[str, Array]:
-    """At random, of the shapes that they have with these sizes."""
-    values = {d.value_of: scalars[d.scalar] * d.multiple for d in dimensions if d.value_of is not None}
-    inputs = {}
-    for spec in specs:
-        shape = tuple(value_of(n, scalars) for n in spec.shape)
-        drawn = random_input(spec.dtype, shape, generator)
-        inputs[spec.name] = np.full_like(drawn, values[spec.name]) if spec.name in values else drawn
-    return inputs
-
-
 def perturb(a: Array, *, halves: bool) -> Array:
     """The next larger floats, or the nearest float16s; integers and bools as they are."""
     if a.dtype.kind != "f":
         return a
     return a.astype(np.float16).astype(a.dtype) if halves else np.nextafter(a, np.array(np.inf, a.dtype))
-
-
-def random_input(dtype: DType, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
-    """Standard normal floats; integers and bools 0 or 1, which are valid as indices almost everywhere."""
-    drawn = generator.standard_normal(shape) if dtype.is_float else generator.integers(0, 2, shape)
-    return np.asarray(drawn, dtype.numpy)
 
 
 def largest_error(value: Array, reference: Array) -> float:

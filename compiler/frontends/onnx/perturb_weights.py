@@ -17,10 +17,10 @@ _LARGEST = 2**31
 """Bytes of a message, by protobuf's own limit."""
 
 
-def perturb_weights(model: Path) -> bytes | None:
+def perturb_weights(model: Path | bytes) -> bytes | None:
     """A model that quantises between its layers, with each float weight a little larger: results that lie between two
     quanta then fall to the other one, as they do where sums are taken in another order. None for other models."""
-    proto = onnx.load(model)
+    proto = onnx.load_from_string(model) if isinstance(model, bytes) else onnx.load(model)
     if proto.ByteSize() >= _LARGEST or not any(n.op_type == "QuantizeLinear" for n in all_nodes(proto.graph.node)):
         return None
     for tensor in proto.graph.initializer:
