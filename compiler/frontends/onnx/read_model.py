@@ -28,7 +28,7 @@ class Source:
 
 
 _IR_VERSION_TAG = b"\x08"  # the field that every exporter writes first
-_LARGEST_FILE = 2**31
+LARGEST_FILE = 2**31
 """Bytes of a message, by protobuf's own limit."""
 
 
@@ -51,9 +51,9 @@ def _read(path: Path) -> bytes:
     try:
         file, size = open_file(path)
         with file:
-            if size >= _LARGEST_FILE:
+            if size >= LARGEST_FILE:
                 raise InputError(
-                    f"{path} has {size} bytes, and an ONNX file has fewer than {_LARGEST_FILE}; save the model with "
+                    f"{path} has {size} bytes, and an ONNX file has fewer than {LARGEST_FILE}; save the model with "
                     "its weights as external data"
                 )
             return file.read()
