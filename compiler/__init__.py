@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .compile_model import TARGETS, build_bundle, compile
+from .compile_model import TARGETS, build_bundle, compile, quantize
 from .errors import InputError, InternalError, UnsupportedError, WebnnCompileError
 from .execution.load_library import LoadedModel, load
 from .frontends.model_inputs import Dim
@@ -20,4 +20,5 @@ __all__ = [
     "build_bundle",
     "compile",
     "load",
+    "quantize",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,11 +19,13 @@ from .ir.memo import forgetting
 from .system.cache import open_cache
 
 if TYPE_CHECKING:
+    import numpy as np
     import onnx
 
     from .bundle import Manifest
     from .driver.compile_target import CompiledModel
     from .driver.run_remote import RemoteModel
+    from .quantization.result import Quantization
 
 TARGETS = tuple(TABLE)
 
@@ -121,6 +123,64 @@ def build_bundle(
         for_device=for_device,
     )
     return build_manifest(Path(model), options, lambda _: None)
+
+
+@forgetting()
+def quantize(
+    model: str | Path | bytes | onnx.ModelProto,
+    calibration: str | Path | Sequence[Mapping[str, np.ndarray]] | None = None,
+    shapes: Mapping[str, tuple[int | str, ...]] | None = None,
+    *,
+    weights: str | None = None,
+    dims: Mapping[str, DimLike] | None = None,
+    constants: Mapping[str, object] | None = None,
+    method: str = "minmax",
+    activations: str = "uint8",
+    per_channel: bool = True,
+    keep: Sequence[str] = (),
+    equalize: bool = False,
+    correct_bias: bool = False,
+    accuracy_drop: float | None = None,
+    labels: str | Path | None = None,
+    mean: Sequence[float] | None = None,
+    std: Sequence[float] | None = None,
+    cache: bool = True,
+    compile_memory: int | None = None,
+    report: Callable[[Quantization], None] | None = None,
+) -> onnx.ModelProto:
+    """The model in fewer bits, which `compile` takes. `report` receives the errors of its layers.
+
+    Layers compute in eight bits, by ranges measured on `calibration`: a folder, as of the command line's --calibrate,
+    or arrays by input for each run. With `weights` ("f16", "int8", "int4", "nf4", with a length of blocks as in
+    "int4:block=32") weights alone are in fewer bits; errors are then measured on random inputs where there is no
+    calibration. The other options are those of the command line. Raises InputError and UnsupportedError.
+    """
+    from .quantization.quantize_model import quantize_model
+    from .quantization.samples import Pixels
+    from .quantization.settings import QuantizeOptions, Static, parse_weights
+
+    static = Static(
+        method,
+        activations,
+        per_channel=per_channel,
+        equalize=equalize,
+        correct_bias=correct_bias,
+        accuracy_drop=accuracy_drop,
+    )
+    if weights is not None and (static != Static() or labels is not None):
+        raise InputError("weights= quantises weights alone: leave out the options of values between layers, and labels")
+    options = QuantizeOptions(
+        static if weights is None else parse_weights(weights),
+        Path(calibration) if isinstance(calibration, str) else calibration,
+        tuple(keep),
+        None if labels is None else Path(labels),
+        Pixels(tuple(mean or Pixels().mean), tuple(std or Pixels().std)),
+    )
+    chosen = model_inputs(shapes, dims, constants)
+    quantized, measured = quantize_model(model, chosen, options, open_cache(enabled=cache), compile_memory)
+    if report is not None:
+        report(measured)
+    return quantized
 
 
 def _paths(records: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:

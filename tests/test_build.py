@@ -11,7 +11,8 @@ import numpy as np
 import onnx
 import pytest
 from onnx_models import model, node, random
-from webnn_compile.cli.report import PLAIN_WIDTH, print_report, size
+from webnn_compile.cli.report import PLAIN_WIDTH, print_report
+from webnn_compile.cli.size import size
 from webnn_compile.cpu.compile_for_cpu import RELAXED_PASSES
 from webnn_compile.driver.build import Report, build
 from webnn_compile.driver.options import Options, stages

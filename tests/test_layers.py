@@ -49,18 +49,20 @@ ALLOWED: dict[str, set[str]] = {
     "cpu": CORE | {"tensor", "schedule", "passes", "pipeline"},
     "gpu": CORE | {"tensor", "passes", "codegen", "pipeline", "cpu"},
     "execution": CORE | {"values", "codegen", "wasm", "native", "c"},
+    "quantization": BASE
+    | {"ir", "program", "values", "graph", "frontends", "tensor", "pipeline", "cpu", "native", "execution"},
     "records": BASE | {"ir"} | {"tensor", "schedule", "pipeline"},
     "driver": CORE
     | TARGETS
     | {"text", "values", "bundle", "codegen", "library", "graph", "frontends", "tensor", "pipeline", "cpu", "gpu"}
-    | {"execution", "records", RPC},
-    "compile_model": BASE | {"ir", "bundle", "frontends", "driver"},
+    | {"execution", "quantization", "records", RPC},
+    "compile_model": BASE | {"ir", "bundle", "frontends", "quantization", "driver"},
     "tune": CORE
     | {"text", "bundle", "codegen", "native", "tensor", "schedule", "pipeline", "cpu", "gpu", "execution"}
     | {"records", "driver"},
     "compile_page": {"errors", "system", "text", "bundle", "frontends", "records", "driver", "tune"},
     "cli": {"errors", "program", "system", "text", "values", "frontends", "bundle", "records", "driver", "tune"}
-    | {"compile_page", RPC},
+    | {"quantization", "compile_page", RPC},
 }
 """Imports allowed to each part besides itself. Only `__init__` and `__main__` stand above."""
 
@@ -77,6 +79,7 @@ OUTSIDE: dict[str, set[str]] = {
     "pyopencl": {"opencl"},
     "cuda": {"cuda"},
     "rich": {"cli"},
+    "PIL": {"quantization"},
 }
 """Packages from elsewhere, and the parts that may import them."""
 

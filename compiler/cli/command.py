@@ -11,10 +11,12 @@ from ..driver.options import CPUS, GPU_TILES, HOSTS, PRECISIONS, Options
 from ..driver.targets import bundled_targets
 from ..errors import InputError
 from ..frontends.model_inputs import ModelInputs
+from ..quantization.settings import QuantizeOptions
 from ..system.limits import parse_size
 from .explained import DEBUG, explained
 from .input_options import input_options
 from .progress import Progress
+from .quantize_options import quantize_options
 from .terminal import error_console, say
 
 LIST = "list"
@@ -84,6 +86,7 @@ def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
     help="f16: the bundle has weights as float16, half as large, and webgpu stores results between kernels so, too. "
     "Every target computes in float32.",
 )
+@quantize_options
 @click.option(
     "--gpu-tiles",
     type=click.Choice(GPU_TILES),
@@ -162,6 +165,7 @@ def main(
     model: Path,
     out: Path,
     inputs: ModelInputs,
+    quantize: QuantizeOptions | None,
     targets: str,
     opt_level: int,
     fast_math: str,
@@ -207,6 +211,7 @@ def main(
             gpu_tiles=gpu_tiles,
             cpu=cpu,
             embed_weights=embed_weights,
+            quantize=quantize,
             verify=verify,
             dump=_stage(dump) if dump != LIST else None,
             linker=wasm_linker,

@@ -18,6 +18,8 @@ from ..program.program import Program, TensorSpec
 from ..system.cache import Cache
 from ..text.escape import shell_word, terminal_text
 from ..text.printable import printable
+from .quantize_report import describe_quantization, print_layers, quantization_data
+from .size import size
 from .terminal import say
 
 if TYPE_CHECKING:
@@ -49,6 +51,8 @@ def print_report(report: Report, out: Path, *, stderr: bool = False) -> None:
         wrapped = textwrap.wrap(terminal_text(value), max(width - INDENT, 20), break_on_hyphens=False)
         say(f"\n{' ' * INDENT}".join(wrapped), label=f"  {label:{INDENT - 2}}", err=stderr)
     rows = list(_files(report))
+    if report.quantization is not None:
+        print_layers(report.quantization, stderr=stderr)
     longest = max(len(name) for name, _ in rows)
     lines = ["", *(f"  {name:{longest}}{count:>12}" for name, count in rows), ""]
     if report.alone is not None:
@@ -93,6 +97,8 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
         yield "verified", f"{c.backend}: largest error {c.error:.1e}, of {c.output}; {c.tolerance:.1e} is allowed"
     for backend, why in report.uncompared.items():
         yield "", f"{backend} was not compared: {why}"
+    if report.quantization is not None:
+        yield from describe_quantization(report.quantization)
     if report.layers:
         errors = ", ".join(
             f"{e.node} by {e.tile[0]} x {e.tile[1]} {e.error:.1e} ({e.direct:.1e})" for e in report.layers
@@ -262,6 +268,7 @@ def write_report(report: Report, path: Path) -> None:
             {"backend": c.backend, "output": c.output, "error": c.error, "tolerance": c.tolerance}
             for c in report.comparisons
         ],
+        **({} if report.quantization is None else {"quantization": quantization_data(report.quantization)}),
         "winograd": [{"node": e.node, "tile": e.tile, "error": e.error, "direct": e.direct} for e in report.layers],
         "files": [{"name": f.name, "bytes": f.bytes, "kind": f.kind} for f in report.files],
     }
@@ -306,11 +313,3 @@ def _program_data(p: Program, others: dict[str, Any]) -> dict[str, Any]:
 
 def _prepared_data(program: Program | DeviceProgram) -> list[dict[str, Any]]:
     return [{"nodes": p.nodes, "operators": p.operators, "bytes": p.bytes} for p in find_prepared(program)]
-
-
-def size(n: int) -> str:
-    """A number of bytes in decimal units."""
-    for unit, step in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if n >= step:
-            return f"{n / step:.1f} {unit}"
-    return f"{n} bytes"

@@ -35,11 +35,13 @@ def cell(text: object) -> Text:
     return Text(terminal_text(text))
 
 
-def show_table(table: Table, rows: Iterable[Sequence[object]], *, width: int | None = None) -> None:
+def show_table(
+    table: Table, rows: Iterable[Sequence[object]], *, width: int | None = None, stderr: bool = False
+) -> None:
     """With these rows, as wide as the terminal, or so many columns."""
     for row in rows:
         table.add_row(*map(cell, row))
-    Console(width=width).print(table)
+    Console(width=width, stderr=stderr).print(table)
 
 
 def is_terminal() -> bool:

@@ -36,6 +36,7 @@ from .build_wasm import memory_bytes
 from .cpu_target import CpuTarget, run_native
 from .optimise_model import import_graph, optimise_model
 from .options import Options
+from .quantize_first import Source, quantize_first
 from .report_data import Report
 from .targets import TARGETS, bundled_targets
 from .verify import Comparison, Reference, Runnable, tolerance_of
@@ -57,12 +58,12 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
     alone = options.alone
     writer = alone.writer() if alone is not None and alone.writer is not None else None
     check_free(out, BUNDLE if writer is None else writer.kind, force=options.force)
-    work, report = _begin(model, options, phase, emit)
+    source, work, report = _begin(model, options, phase, emit)
     if alone is not None and writer is not None:
-        write_alone(alone, writer, model, out, work, report)
+        write_alone(alone, writer, source, out, work, report)
         work.cache.trim()
         return report
-    artifact = _make_artifact(model, work, report)
+    artifact = _make_artifact(source, work, report)
     with work.timed("write"):
         report.files = write_bundle(artifact, out, force=options.force, isolation=options.coop_coep)
         work.cache.trim()
@@ -82,8 +83,8 @@ class Built:
 def build_files(model: Path, options: Options, phase: Phase) -> Built:
     """Builds in memory the files that `write_bundle` writes. Raises InputError for a target that has no part in a
     bundle."""
-    work, report = _begin_bundle(model, options, phase)
-    artifact = _make_artifact(model, work, report)
+    source, work, report = _begin_bundle(model, options, phase)
+    artifact = _make_artifact(source, work, report)
     with work.timed("write"):
         manifest = make_manifest(artifact)
         files = render_files(artifact, manifest, isolation=options.coop_coep)
@@ -94,13 +95,13 @@ def build_files(model: Path, options: Options, phase: Phase) -> Built:
 @forgetting()
 def build_manifest(model: Path, options: Options, phase: Phase) -> Manifest:
     """The manifest for a device that loads the model over RPC."""
-    work, report = _begin_bundle(model, options, phase)
-    manifest = make_manifest(_make_artifact(model, work, report))
+    source, work, report = _begin_bundle(model, options, phase)
+    manifest = make_manifest(_make_artifact(source, work, report))
     work.cache.trim()
     return manifest
 
 
-def _begin_bundle(model: Path, options: Options, phase: Phase) -> tuple[Work, Report]:
+def _begin_bundle(model: Path, options: Options, phase: Phase) -> tuple[Source, Work, Report]:
     options.check()
     if options.alone is not None:
         raise InputError(
@@ -122,15 +123,17 @@ def make_artifact_of(target: CompileTarget, lowered: Lowered, work: Work) -> tup
     return artifact, part.plan
 
 
-def _begin(model: Path, options: Options, phase: Phase, emit: Callable[[str], None]) -> tuple[Work, Report]:
+def _begin(model: Path, options: Options, phase: Phase, emit: Callable[[str], None]) -> tuple[Source, Work, Report]:
+    """The source, which is `model` unless it is quantised first, and the context of the build."""
     # Cached kernels are not made, so could not be dumped.
     cache = open_cache(enabled=options.cache and options.dump is None)
     dump = ignore if options.dumped is None else Dump(options.dumped[1], emit)
     work = Work(printable(model.stem), options, cache, phase, dump)
-    return work, Report(printable(model.name), options.precision, cache, work.seconds)
+    report = Report(printable(model.name), options.precision, cache, work.seconds)
+    return *quantize_first(model, work, report), report
 
 
-def _make_artifact(model: Path, work: Work, report: Report) -> Artifact:
+def _make_artifact(model: Source, work: Work, report: Report) -> Artifact:
     """Compiles for each target of the options, and fills `report`."""
     options = work.options
     with work.timed("import"):
@@ -204,13 +207,13 @@ def _measure(rewritten: list[Rewritten], cache: Cache) -> list[LayerError]:
     return [measure_layer(r, cache) for r in distinct.values()][::-1]
 
 
-def _verify(model: Path, lowered: Lowered, report: Report, work: Work, weights: Weights) -> list[Comparison]:
+def _verify(model: Source, lowered: Lowered, report: Report, work: Work, weights: Weights) -> list[Comparison]:
     """Compares native code and CPU modules with onnxruntime, and with halves the devices that store them, where this
     machine can run them. InternalError above the tolerance, InputError with halves: no such bundle is written."""
     halves = work.options.precision == "f16"
     tolerance = tolerance_of(halves=halves, winograd=bool(lowered.rewritten))
     reference = Reference(
-        model,
+        model if isinstance(model, Path) else model.SerializeToString(),
         report.inputs,
         tolerance,
         halves=halves,

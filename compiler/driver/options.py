@@ -13,6 +13,7 @@ from ..graph.convert_float16 import convert_float16
 from ..graph.passes import GRAPH_PASSES, GraphPass
 from ..graph.round_constants import round_constants
 from ..pipeline.tensor_passes import STAGES as TENSOR_STAGES
+from ..quantization.settings import QuantizeOptions
 from ..system.need_llvm import need_llvm
 from ..system.run_passes import names_of
 from ..target import PROCESSORS
@@ -55,7 +56,8 @@ class Options:
     be importable without side effects. `compile_memory` is in bytes, None a share of this machine's. `records` are
     files of webnn-tune, whose choices kernels and layers take: `for_device` names the device that counts, None all.
     `cpu`, of CPUS, is what C source or a library is for; None leaves it to the target; with
-    `embed_weights` C source has them as constants, too. `variants` of the wasm module: a bundle has both, a device that
+    `embed_weights` C source has them as constants, too. `quantize`: what is computed in fewer bits.
+    `variants` of the wasm module: a bundle has both, a device that
     is known needs one.
     """
 
@@ -81,10 +83,14 @@ class Options:
     for_device: str | None = None
     cpu: str | None = None
     embed_weights: bool = False
+    quantize: QuantizeOptions | None = None
 
     def check(self) -> None:
         """Raises InputError for options that cannot work, before any work is done."""
         bundled = bundled_targets()
+        if self.quantize is not None:
+            need_llvm("quantising")
+            self.quantize.check()
         if self.cpu is not None and self.cpu not in CPUS:
             raise InputError(f"--cpu {self.cpu}: choose one of {', '.join(CPUS)}")
         if self.alone is not None:

@@ -18,6 +18,7 @@ from .bundle_part import BundlePart
 from .verify import Comparison
 
 if TYPE_CHECKING:
+    from ..quantization.result import Quantization
     from .measure_layer import LayerError
 
 
@@ -48,6 +49,7 @@ class Report:
     comparisons: list[Comparison] = field(default_factory=list)
     uncompared: dict[str, str] = field(default_factory=dict)
     layers: list[LayerError] = field(default_factory=list)
+    quantization: Quantization | None = None
     alone: tuple[str, Program] | None = None
     cpu: str = ""
     manual: str = ""

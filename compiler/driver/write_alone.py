@@ -18,6 +18,7 @@ from ..records.record_use import use_of_records
 from ..target import PROCESSORS, Target
 from .cpu_target import CpuTarget
 from .optimise_model import import_graph, optimise_model
+from .quantize_first import Source
 from .report_data import Report
 from .work import Work
 
@@ -46,7 +47,7 @@ def processor(name: str) -> Target:
     return PROCESSORS[name]
 
 
-def write_alone(row: CpuTarget, writer: Writer, model: Path, out: Path, work: Work, report: Report) -> None:
+def write_alone(row: CpuTarget, writer: Writer, model: Source, out: Path, work: Work, report: Report) -> None:
     """Writes the model's files to `out`, and fills `report`."""
     options, tuned_as = work.options, row.tuned_as or row.name
     cpu = options.cpu or writer.cpu

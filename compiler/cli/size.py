@@ -1,0 +1,11 @@
+"""Numbers of bytes as people read them."""
+
+from __future__ import annotations
+
+
+def size(n: int) -> str:
+    """A number of bytes in decimal units."""
+    for unit, step in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if n >= step:
+            return f"{n / step:.1f} {unit}"
+    return f"{n} bytes"

@@ -1,0 +1,40 @@
+"""Quantises the model of a build before anything else sees it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Union
+
+from ..errors import InputError
+from .report_data import Report
+from .work import Work
+
+if TYPE_CHECKING:
+    import onnx
+
+Source = Union[Path, "onnx.ModelProto"]
+"""Model that a build compiles: a file, or one that was quantised."""
+
+
+def quantize_first(model: Path, work: Work, report: Report) -> tuple[Source, Work]:
+    """The model that is compiled in place of `model`, and what its build has to do: nothing more to quantise, and no
+    input to fix that is fixed by now."""
+    options = work.options
+    if options.quantize is None:
+        return model, work
+    from ..quantization.quantize_model import inputs_left, quantize_model
+
+    with work.timed("quantise"):
+        quantized, report.quantization = quantize_model(
+            model, options.inputs, options.quantize, work.cache, options.compile_memory
+        )
+    save = options.quantize.save
+    if save is not None:
+        try:
+            save.write_bytes(quantized.SerializeToString())
+        except OSError as error:
+            raise InputError(f"--save-quantized {save}: cannot be written: {error.strerror or error}") from None
+    return quantized, replace(
+        work, options=replace(options, inputs=inputs_left(quantized, options.inputs), quantize=None)
+    )

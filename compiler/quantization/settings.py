@@ -1,0 +1,104 @@
+"""Options of quantisation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..errors import InputError
+from ..graph.ir import Array
+from .samples import Pixels
+
+METHODS = ("minmax", "percentile", "entropy")
+"""How the range of a value follows from its elements on calibration data."""
+
+ACTIVATIONS = ("uint8", "int8")
+
+WEIGHT_FORMATS = ("f16", "int8", "int4", "nf4")
+
+BLOCK = 32
+"""Weights of one scale where elements have four bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Static:
+    """Weights and values between layers in eight bits, the latter as `activations`, of ACTIVATIONS, by ranges of
+    `method`, of METHODS.
+
+    Weights have a scale for each channel, or with `per_channel` off one for each layer. `equalize` and
+    `correct_bias` are done where they reduce errors on the calibration data. Top-1 may be lower than in float32 by
+    `accuracy_drop` percentage points at most; None is any drop.
+    """
+
+    method: str = "minmax"
+    activations: str = "uint8"
+    per_channel: bool = True
+    equalize: bool = False
+    correct_bias: bool = False
+    accuracy_drop: float | None = None
+
+    def check(self) -> None:
+        """Raises InputError."""
+        if self.method not in METHODS:
+            raise InputError(f"--calibration-method {self.method}: choose one of {', '.join(METHODS)}")
+        if self.activations not in ACTIVATIONS:
+            raise InputError(f"--activation-type {self.activations}: choose one of {', '.join(ACTIVATIONS)}")
+        if self.accuracy_drop is not None and not 0 <= self.accuracy_drop <= 100:
+            raise InputError(f"--accuracy-drop {self.accuracy_drop:g}: give percentage points, from 0 to 100")
+
+
+@dataclass(frozen=True, slots=True)
+class WeightFormat:
+    """Weights as `kind`, of WEIGHT_FORMATS, with a scale for each `block` of them along the axis that is summed over;
+    without a block for each channel."""
+
+    kind: str
+    block: int | None = None
+
+    def __str__(self) -> str:
+        return self.kind if self.block is None else f"{self.kind}:block={self.block}"
+
+
+def parse_weights(text: str) -> WeightFormat:
+    """Parses int4 or int4:block=32. Raises InputError."""
+    match = re.fullmatch(r"(\w+)(?::block=(\d{1,9}))?", text, re.ASCII)
+    kind, block = (match[1], match[2] and int(match[2])) if match else ("", None)
+    if kind not in WEIGHT_FORMATS or block == 0 or (kind == "f16" and block):
+        raise InputError(
+            f"--weights {text}: choose one of {', '.join(WEIGHT_FORMATS)}; integers and nf4 take the length of blocks, "
+            f"of at least 1, as in int4:block={BLOCK}"
+        )
+    return WeightFormat(kind, block or (BLOCK if kind in ("int4", "nf4") else None))
+
+
+Calibration = Path | Sequence[Mapping[str, Array]]
+"""A folder, or arrays by input for each run."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuantizeOptions:
+    """Nodes whose names match a pattern of `keep` stay in float32. Errors and ranges are measured on `calibration`, of
+    which `pixels` says how pictures are read, and `labels` (a file) what they show. `save` is where the quantised model
+    is written."""
+
+    how: Static | WeightFormat
+    calibration: Calibration | None = None
+    keep: tuple[str, ...] = ()
+    labels: Path | None = None
+    pixels: Pixels = field(default_factory=Pixels)
+    save: Path | None = None
+
+    def check(self) -> None:
+        """Raises InputError."""
+        self.pixels.check()
+        static = self.how if isinstance(self.how, Static) else None
+        if static is not None:
+            static.check()
+            if self.calibration is None:
+                raise InputError("--quantize int8 measures ranges on data: give --calibrate FOLDER")
+        if static is not None and static.accuracy_drop is not None and self.labels is None:
+            raise InputError("--accuracy-drop compares with labels of the calibration data: give --labels FILE.json")
+        if self.save is not None and (self.save.is_dir() or not self.save.resolve().parent.is_dir()):
+            raise InputError(f"--save-quantized {self.save}: give the path of a file in a folder that exists")

@@ -1,0 +1,101 @@
+"""Weights alone in fewer bits."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+import webnn_compile
+from onnx_models import Array, model, node, onnxruntime_results, random
+from quantization.networks import mixer, operators
+from webnn_compile.errors import InputError
+from webnn_compile.quantization.encode import encode_weights
+from webnn_compile.quantization.result import Quantization
+from webnn_compile.quantization.settings import WEIGHT_FORMATS, parse_weights
+
+ERRORS = {"f16": 5e-4, "int8": 0.01, "int4": 0.12, "int4:block=8": 0.09, "nf4": 0.1, "int8:block=8": 0.006}
+
+
+def relative(value: Array, exact: Array) -> float:
+    return float(np.linalg.norm(value - exact) / np.linalg.norm(exact))
+
+
+@pytest.mark.parametrize("text", ERRORS)
+@pytest.mark.parametrize("shape", [(64, 48), (48, 64), (40, 33, 3, 3)], ids=str)
+def test_weights_are_near(text: str, shape: tuple[int, ...]) -> None:
+    weights = random(shape)
+    form = parse_weights(text)
+    stored = encode_weights(weights, form, 1, 0)
+    assert stored.decoded.dtype == np.float32
+    assert 0 < relative(stored.decoded, weights) < ERRORS[text]
+    bits = {"f16": 16, "int8": 8}.get(form.kind, 4) + 32 / (form.block or 32)
+    assert stored.bytes <= 1.3 * weights.size * bits / 8 + 200
+
+
+@pytest.mark.parametrize("text", ["int8", "int4", "nf4", "int4:block=7"])
+def test_zeros_stay_zeros(text: str) -> None:
+    weights = random((8, 64))
+    weights[2] = 0
+    decoded = encode_weights(weights, parse_weights(text), 1, 0).decoded
+    assert not decoded[2].any()
+    assert np.isfinite(decoded).all()
+
+
+@pytest.mark.parametrize("text", ["f16", "int8", "int4", "nf4", "int4:block=16"])
+def test_a_model(text: str) -> None:
+    reports: list[Quantization] = []
+    proto, feeds = mixer(), {"tokens": np.array([[3, 1, 4, 1, 5]])}
+    quantized = webnn_compile.quantize(
+        proto, [feeds], weights=text, dims={"length": (1, 8)}, report=reports.append, keep=["down"]
+    )
+    onnx.checker.check_model(quantized, full_check=True)
+    (report,) = reports
+    assert {x.node: (x.operator, x.kept) for x in report.layers} == {
+        "embed": ("Gather", ""),
+        "up": ("MatMul", ""),
+        "down": ("MatMul", "--keep"),
+    }
+    exact, result = (onnxruntime_results(p, feeds)["y"] for p in (proto, quantized))
+    assert relative(result, exact) == pytest.approx(report.outputs["y"], rel=1e-2, abs=1e-5)
+    assert 0 < report.outputs["y"] < 0.2
+    assert all(0 < x.own < 0.2 for x in report.layers)
+    assert operators(quantized)["up"] == ["Add"]
+
+
+def test_layers_with_large_errors_stay_in_float32() -> None:
+    """Four bits leave nothing of weights that share a scale with much larger ones."""
+    weights = {"rough": random((64, 64)), "fine": random((64, 64), 1)}
+    weights["rough"][::8] *= 300
+    # What the large ones are multiplied by is zero.
+    mask = np.ones(64, np.float32)
+    mask[::8] = 0
+    nodes = [
+        node("Mul", ["x", "mask"], ["masked"]),
+        node("MatMul", ["masked", "rough"], ["m"], "rough"),
+        node("MatMul", ["m", "fine"], ["y"], "fine"),
+    ]
+    reports: list[Quantization] = []
+    proto = model(nodes, {"x": [2, 64]}, ["y"], {**weights, "mask": mask})
+    quantized = webnn_compile.quantize(proto, weights="int4", report=reports.append)
+    kept = {x.node: (x.form, x.kept) for x in reports[0].layers}
+    assert kept == {"rough": ("float32", "its error is above 25%"), "fine": ("int4:block=32", "")}
+    assert sum(t.data_type == onnx.TensorProto.INT4 for t in quantized.graph.initializer) == 1
+
+
+def test_weights_that_layers_share_are_stored_once() -> None:
+    nodes = [node("MatMul", ["x", "w"], ["m"], "one"), node("MatMul", ["m", "w"], ["y"], "two")]
+    proto = model(nodes, {"x": [2, 64]}, ["y"], {"w": random((64, 64)) / 8})
+    quantized = webnn_compile.quantize(proto, weights="int8")
+    assert [t.data_type for t in quantized.graph.initializer].count(onnx.TensorProto.INT8) == 1
+
+
+def test_few_weights_are_left() -> None:
+    proto = model([node("MatMul", ["x", "w"], ["y"])], {"x": [2, 8]}, ["y"], {"w": random((8, 8))})
+    with pytest.raises(InputError, match="MatMul with 1024 constant weights or more"):
+        webnn_compile.quantize(proto, weights="int8")
+
+
+@pytest.mark.parametrize("text", ["int3", "f16:block=4", "int4:block=0", "int4:block", "int4:blocks=3", ""])
+def test_formats_that_there_are_not(text: str) -> None:
+    with pytest.raises(InputError, match=f"--weights .*choose one of {', '.join(WEIGHT_FORMATS)}"):
+        parse_weights(text)
