@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..ir.simplify import simplify
 from ..passes.branch_unlikely import branch_unlikely
 from ..passes.clamp_conversions import clamp_conversions
+from ..passes.expand_dots import expand_dots
 from ..passes.flatten_indices import flatten_indices
 from ..passes.lower_float16 import lower_float16
 from ..passes.lower_math import lower_math
@@ -19,6 +20,7 @@ PASSES = (
     unroll_loops,
     simplify,
     clamp_conversions,
+    expand_dots,
     lower_math,
     lower_float16,
     select_guarded,

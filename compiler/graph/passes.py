@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..system.run_passes import ignore, run_passes
+from .centre_quanta import centre_quanta
 from .convert_float16 import convert_float16
 from .eliminate_dead_code import eliminate_dead_code
 from .fold_batch_norm import fold_batch_norm
@@ -22,6 +23,7 @@ GRAPH_PASSES: tuple[GraphPass, ...] = (
     eliminate_dead_code,  # first, so that unused outputs hinder no other pass
     convert_float16,
     integer_products,
+    centre_quanta,
     fold_constants,
     remove_identities,
     fold_batch_norm,

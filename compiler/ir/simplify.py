@@ -159,6 +159,8 @@ def _cast(n: Cast) -> Node:
     match n:
         case Cast(dtype, a) if a.dtype == dtype:
             return a
+        case Cast(dtype, Cast(middle, a)) if a.dtype == F32 and dtype in (F32, I32) and _is_whole_within(a, middle):
+            return Binary("+", a, Const(0.0, F32)) if dtype == F32 else Cast(dtype, a)  # the integer has one zero
         case Cast(dtype, Cast(narrow, a)) if a.dtype == F32 and narrow in (I8, U8, I16, U16) and dtype in (F32, I32):
             # Through a small integer and back: the same by a clamp, which needs no narrow elements.
             clamped = Binary("min", Binary("max", Cast(I32, a), _bound(lowest(narrow))), _bound(highest(narrow)))
@@ -166,6 +168,14 @@ def _cast(n: Cast) -> Node:
         case Cast(dtype, Const(value, source)):
             return _fold(apply_cast(dtype, np.asarray(value, source.numpy)), dtype)
     return n
+
+
+def _is_whole_within(a: Expr, middle: DType) -> bool:
+    """Whether conversions of `a` to `middle` and back change nothing: it is a whole number between bounds."""
+    match a:
+        case Binary("min", Binary("max", Const(low), Unary("round")), Const(high)):
+            return middle.is_int and lowest(middle) <= low <= high <= highest(middle) and max(-low, high) <= 2**24
+    return False
 
 
 def _load(n: Load) -> Node:

@@ -6,11 +6,14 @@ from dataclasses import replace
 
 from ..dtypes import F32, I32, DType
 from ..ir.lanes import Splat, lanes_of
-from ..ir.nodes import Binary, Cast, Const, Expr, Kernel, Node, Select
+from ..ir.nodes import Binary, Bitcast, Cast, Const, Expr, Kernel, Node, Select, Unary
 from ..ir.rewrite import rewrite
 
 EXACT = 1 << 24
 """Bounds up to this are float32, too."""
+
+SHIFT, SHIFT_BITS = 3 << 22, 0x4B400000
+"""A float32 whose last bit stands for 1, and its bits."""
 
 
 def clamp_conversions(kernel: Kernel) -> Kernel:
@@ -24,7 +27,8 @@ def clamp_conversions(kernel: Kernel) -> Kernel:
     def rule(n: Node) -> Expr | None:
         match n:
             case Cast(to, a) if to.is_int and to.bits < I32.bits and a.dtype == F32 and lanes_of(a) > 1:
-                return Cast(to, _clamped(a, *_limits(to)))
+                low, high = _limits(to)
+                return Cast(to, _to_int32(a) if is_clamped(a, low, high) else _clamped(a, low, high))
             case Binary("min", Binary("max", Cast(to, a), Splat(Const(low))), Splat(Const(high))):
                 if to == I32 and a.dtype == F32 and -EXACT <= low <= high <= EXACT:
                     return _clamped(a, int(low), int(high))
@@ -34,12 +38,24 @@ def clamp_conversions(kernel: Kernel) -> Kernel:
     return kernel if body is kernel.body else replace(kernel, body=body)
 
 
-def is_clamped(a: Expr) -> bool:
-    """Whether the vector `a` of float32 is within int32, and no element is a NaN."""
+def is_clamped(a: Expr, least: int = -(1 << 31), most: int = (1 << 31) - 1) -> bool:
+    """Whether the vector `a` of float32 is within these bounds, by default those of int32, and no element is a NaN."""
     match a:
         case Binary("min", Binary("max", Splat(Const(low)), _), Splat(Const(high))):
-            return -(2.0**31) <= low <= high < 2.0**31
+            return least <= low <= high <= most
     return False
+
+
+def _to_int32(a: Expr) -> Expr:
+    """The int32 of a clamped vector. Whole numbers of few bits are the low bits of their sum with 1.5 * 2**23, which
+    rounds to the nearest, halves to even: an addition in place of a rounding and a conversion."""
+    match a:
+        case Binary("min", Binary("max", Splat(Const(low)) as least, Unary("round", x)), Splat(Const(high)) as most):
+            if -(1 << 22) <= low <= high <= 1 << 22:
+                lanes, whole = lanes_of(a), Binary("min", Binary("max", least, x), most)
+                sums = Binary("+", whole, Splat(Const(float(SHIFT), F32), lanes))
+                return Binary("-", Bitcast(I32, sums), Splat(Const(SHIFT_BITS), lanes))
+    return Cast(I32, a)
 
 
 def _limits(to: DType) -> tuple[int, int]:
@@ -57,4 +73,4 @@ def _clamped(a: Expr, low: int, high: int) -> Expr:
 
     if low < 0:
         a = Select(Binary("!=", a, a), like(min(high, 0)), a)
-    return Cast(I32, Binary("min", Binary("max", like(low), a), like(high)))
+    return _to_int32(Binary("min", Binary("max", like(low), a), like(high)))

@@ -267,7 +267,18 @@ def _dequantized(*, convolved: bool) -> Case:
     )
 
 
+_CENTRED = np.linspace(-4, 4, 35, dtype=np.float32).reshape(5, 7)
+
 CASES = [
+    Case(
+        "centredquantize",
+        "CentredQuantize",
+        (_CENTRED, scalar(0.015625)),
+        {"low": -100, "high": 155},
+        constants=frozenset({1}),
+        domain="webnn_compile",
+        expected=(np.clip(np.rint(_CENTRED * 64), -100, 155).astype(np.int16),),
+    ),
     _dequantized(convolved=True),
     _dequantized(convolved=False),
     *_CONV,

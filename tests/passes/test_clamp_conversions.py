@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from kernel_checks import run_kernel
-from webnn_compile.dtypes import F32, I8, I32, U8, DType
+from webnn_compile.dtypes import F32, I8, I16, I32, U8, DType
 from webnn_compile.ir.lanes import Splat, lanes_of
-from webnn_compile.ir.nodes import Binary, Buffer, Cast, Const, Expr, For, Kernel, Load, LoopKind, Store, Var
+from webnn_compile.ir.nodes import Binary, Buffer, Cast, Const, Expr, For, Kernel, Load, LoopKind, Store, Unary, Var
 from webnn_compile.ir.rewrite import walk
 from webnn_compile.ir.verify import verify_kernel
 from webnn_compile.passes.clamp_conversions import clamp_conversions, is_clamped
@@ -60,3 +60,17 @@ def test_what_is_clamped_has_no_nan() -> None:
     assert is_clamped(Binary("min", Binary("max", zero, x), most))
     assert not is_clamped(Binary("min", Binary("max", x, zero), most))
     assert not is_clamped(Binary("min", Binary("max", zero, x), Splat(Const(2.0**31, F32), 4)))
+
+
+def test_rounded_numbers_are_converted_by_an_addition() -> None:
+    """To the nearest, halves to even, at the bounds and beyond them."""
+    steps = np.arange(-520, 520, dtype=np.float32) / 4
+    data = np.concatenate([steps, np.asarray([1e9, -1e9, 3e38, np.inf, -np.inf, -0.0, 0.5, 1.5], np.float32)])
+    x, i = Buffer("x", data.shape, F32), Var("i", len(data))
+    whole = Binary("min", Binary("max", Const(-100.0, F32), Unary("round", Load(x, (i,)))), Const(90.0, F32))
+    for to in (I8, I16):
+        after = clamp_conversions(vectorize_loops(flatten_indices(vectors(to, Cast(to, whole), x, i))))
+        verify_kernel(after, "clamp_conversions")
+        assert not any(isinstance(n, Unary) or (isinstance(n, Cast) and n.a.dtype == F32) for n in walk(after.body))
+        (got,) = run_kernel(after, [data])
+        np.testing.assert_array_equal(got, np.clip(np.rint(data), -100, 90).astype(to.numpy))

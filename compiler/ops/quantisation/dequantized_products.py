@@ -1,17 +1,19 @@
-"""Products of quanta, scaled to float32: what products of dequantised operands become.
+"""Products of quanta, scaled to float32: what products of dequantised operands become; and quanta for them.
 
-They are of the compiler's own domain; `graph/integer_products` makes them of ai.onnx's Conv, MatMul and Gemm. Their
-inputs: two operands, their zero points or none, the factor of the sums, and a bias or none; factor and bias are
-scalars, or of one element for each filter or column.
+They are of the compiler's own domain: `graph/integer_products` makes them of ai.onnx's Conv, MatMul and Gemm, and
+`graph/centre_quanta` of QuantizeLinear. The inputs of products: two operands, their zero points or none, the factor of
+the sums, and a bias or none; factor and bias are scalars, or of one element for each filter or column.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from ...dtypes import F32
-from ...ir.nodes import Expr
+from ...dtypes import F32, I16
+from ...ir.construct import maximum, minimum, unary
+from ...ir.nodes import Const, Expr
 from ...tensor import Tensor, compute
+from ...tensor.fold_tensor import fold
 from ..call import Call
 from ..products.convolution import integer_conv_of
 from ..products.linear import integer_mat_mul_of
@@ -44,4 +46,22 @@ def _scaled(call: Call, total: Tensor, axis: int) -> Tensor:
     return compute(f"{call.name}.scaled", total.shape, (sums, factor, bias), body)
 
 
-OPERATORS = {"DequantizedConv": _dequantized_conv, "DequantizedMatMul": _dequantized_mat_mul}
+def _centred_quantize(call: Call) -> Tensor:
+    """QuantizeLinear(x, scale, zero point) less its zero point, as int16 between the attributes low and high. x is
+    multiplied by the scale's reciprocal; a NaN becomes some number."""
+    x, scale = call.input(0), call.input(1)
+    reciprocal = fold(compute(f"{call.name}.reciprocal", (), (scale,), lambda: 1 / scale.read([Const(0)] * scale.rank)))
+    low, high = (Const(float(call.attribute(name, 0)), F32) for name in ("low", "high"))
+
+    def body(*i: Expr) -> Expr:
+        quantum = unary("round", x.read(i) * reciprocal.read(()))
+        return minimum(maximum(low, quantum), high).cast(I16)
+
+    return compute(f"{call.name}.centred", x.shape, (x, reciprocal), body)
+
+
+OPERATORS = {
+    "CentredQuantize": _centred_quantize,
+    "DequantizedConv": _dequantized_conv,
+    "DequantizedMatMul": _dequantized_mat_mul,
+}

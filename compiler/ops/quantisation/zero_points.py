@@ -31,7 +31,7 @@ def unless_zero(t: Tensor | None) -> Tensor | None:
 def less_zero_point(name: str, t: Tensor, zero: Tensor | None, place: ZeroPointAt) -> Tensor:
     """`t`, of 8 bits, less its zero point: int16, of which processors multiply pairs in one instruction. Constants are
     int8 where that holds them; where it does not, they ship as they are, and are widened when the model is loaded."""
-    if zero is None and t.data is not None and t.dtype == I8:
+    if zero is None and (t.dtype == I16 or (t.data is not None and t.dtype == I8)):
         return t
 
     def value(*index: Expr) -> Expr:

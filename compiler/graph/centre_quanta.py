@@ -1,0 +1,77 @@
+"""Quanta are stored less their zero point, as the products that read them take them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..dtypes import F32, I8, I16, U8, highest, lowest
+from ..ops.call import OWN_DOMAIN
+from .ir import Graph, Node, Value
+from .names import value_names
+
+PRODUCTS = ("ConvInteger", "DequantizedConv", "DequantizedMatMul", "MatMulInteger")
+"""Operators of operands 0 and 1, with zero points 2 and 3."""
+
+
+def centre_quanta(graph: Graph) -> Graph:
+    """q = QuantizeLinear(x, s, z); DequantizeLinear(q, t, z); DequantizedConv(q, w, z)
+    ->  c = CentredQuantize(x, s); DequantizeLinear(c, t); DequantizedConv(c, w, none)
+
+    where nothing else reads q, and scale and zero point are constant scalars. c is int16(q) - z.
+    """
+    names, readers = value_names(graph), graph.consumers()
+    centred: dict[Value, Value] = {}
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        q = node.outputs[0]
+        zero = _zero_point(graph, node)
+        if (
+            q is None
+            or zero is None
+            or q in graph.results
+            or not all(_subtracts(graph, r, q, zero) for r in readers.get(q, ()))
+        ):
+            nodes.append(_of_centred(node, centred))
+            continue
+        centred[q] = Value(names.fresh(f"{q.name}.centred"), q.shape, I16)
+        bounds = {"low": int(lowest(q.dtype)) - zero, "high": int(highest(q.dtype)) - zero}
+        nodes.append(Node("CentredQuantize", node.name, node.inputs[:2], (centred[q],), bounds, 1, OWN_DOMAIN))
+    return replace(graph, nodes=tuple(nodes)) if centred else graph
+
+
+def _zero_point(graph: Graph, node: Node) -> int | None:
+    """The zero point of a QuantizeLinear to 8 bits by one constant scale; None for other nodes."""
+    if node.op != "QuantizeLinear" or node.inputs[0] is None or node.inputs[0].dtype != F32:
+        return None
+    if node.outputs[0] is None or node.outputs[0].dtype not in (I8, U8):
+        return None
+    scale, zero = node.inputs[1], node.inputs[2] if len(node.inputs) > 2 else None
+    if scale is None or scale.dtype != F32 or scale not in graph.constants or graph.constants[scale].size != 1:
+        return None
+    return _scalar(graph, zero)
+
+
+def _scalar(graph: Graph, zero: Value | None) -> int | None:
+    """A zero point that is one constant, or absent; None for others."""
+    if zero is None:
+        return 0
+    return int(graph.constants[zero].item()) if zero in graph.constants and graph.constants[zero].size == 1 else None
+
+
+def _subtracts(graph: Graph, reader: Node, q: Value, zero: int) -> bool:
+    """Whether the first operand of `reader` alone is `q`, from which it subtracts `zero` first of all."""
+    if reader.regions or reader.inputs.count(q) != 1 or reader.inputs[0] is not q:
+        return False
+    if reader.op not in (*PRODUCTS, "DequantizeLinear"):
+        return False
+    return _scalar(graph, reader.inputs[2] if len(reader.inputs) > 2 else None) == zero
+
+
+def _of_centred(node: Node, centred: dict[Value, Value]) -> Node:
+    """The node that reads a centred value in place of quanta less their zero point."""
+    q = node.inputs[0] if node.inputs else None
+    if q is None or q not in centred:
+        return node
+    others = node.inputs[3:] if node.op in PRODUCTS else ()
+    inputs = (centred[q], node.inputs[1], *((None, *others) if others else ()))
+    return replace(node, inputs=inputs, opset=max(node.opset, 21) if node.op == "DequantizeLinear" else node.opset)

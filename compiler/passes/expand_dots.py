@@ -1,0 +1,38 @@
+"""Products of words in the operations that all languages have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..dtypes import I16, I32
+from ..ir.lanes import Splat, lanes_of
+from ..ir.nodes import Binary, Cast, Const, Expr, Kernel, Node
+from ..ir.rewrite import rewrite
+from ..ir.scalar_ops import DOTS
+
+
+def expand_dots(kernel: Kernel) -> Kernel:
+    """a dot_pairs b   ->   (a << 16 >> 16) * (b << 16 >> 16) + (a >> 16) * (b >> 16)
+
+    Words b of two int8 become int32 before; their halves are 8 bits.
+    """
+
+    def rule(n: Node) -> Expr | None:
+        match n:
+            case Binary(op, a, b) if op in DOTS:
+                wide, bits = (Cast(I32, b), 8) if b.dtype == I16 else (b, 16)
+                return _low(a, 16) * _low(wide, bits) + _shifted("shr", a, 16) * _shifted("shr", wide, bits)
+        return None
+
+    body = rewrite(kernel.body, rule, {Binary})
+    return kernel if body is kernel.body else replace(kernel, body=body)
+
+
+def _low(word: Expr, bits: int) -> Expr:
+    """The number in so many low bits."""
+    return _shifted("shr", _shifted("shl", word, I32.bits - bits), I32.bits - bits)
+
+
+def _shifted(op: str, word: Expr, by: int) -> Expr:
+    lanes = lanes_of(word)
+    return Binary(op, word, Splat(Const(by), lanes) if lanes > 1 else Const(by))
