@@ -82,12 +82,60 @@ def blocks() -> onnx.ModelProto:
     return model([product], {"x": [3, 256]}, ["y"], {"w": NIBBLES, "s": BLOCK_SCALES}, imports=imports)
 
 
+FOUR_BITS = _random.integers(-8, 8, (256, 96)).astype(onnx.helper.tensor_dtype_to_np_dtype(onnx.TensorProto.INT4))
+ZEROS = _random.integers(-8, 8, (8, 96)).astype(FOUR_BITS.dtype)
+
+
+def int4_blocks() -> onnx.ModelProto:
+    """Blocks of 4 bits in the form of QuantizeLinear and DequantizeLinear."""
+    weights = {"w": FOUR_BITS, "s": BLOCK_SCALES.T.copy(), "z": ZEROS}
+    nodes = [
+        node("DequantizeLinear", ["w", "s", "z"], ["d"], axis=0, block_size=32),
+        node("MatMul", ["x", "d"], ["y"]),
+    ]
+    return model(nodes, {"x": [3, 256]}, ["y"], weights, 21)
+
+
+def int4_columns() -> onnx.ModelProto:
+    """Weights of 4 bits with a scale and a zero point for each column, and quanta to multiply with them."""
+    weights = {"w": FOUR_BITS, "t": BLOCK_SCALES[:, 0].copy(), "u": ZEROS[0].copy()}
+    weights |= {"s": np.asarray(0.03, np.float32), "z": np.asarray(120, np.uint8)}
+    nodes = [
+        node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+        node("DequantizeLinear", ["q", "s", "z"], ["r"]),
+        node("DequantizeLinear", ["w", "t", "u"], ["d"], axis=1),
+        node("MatMul", ["r", "d"], ["y"]),
+    ]
+    return model(nodes, {"x": [3, 256]}, ["y"], weights, 21)
+
+
+EIGHT_BITS = _random.normal(0, 1, (256, 96)).astype(onnx.helper.tensor_dtype_to_np_dtype(onnx.TensorProto.FLOAT8E4M3FN))
+SIXTEEN_BITS = np.exp(_random.normal(-20, 9, (96, 160))).astype(
+    onnx.helper.tensor_dtype_to_np_dtype(onnx.TensorProto.BFLOAT16)
+)
+
+
+def floats() -> onnx.ModelProto:
+    """Weights in floats of 8 and of 16 bits, of which float16 does not hold the latter."""
+    nodes = [
+        node("DequantizeLinear", ["w", "s"], ["d"]),
+        node("MatMul", ["x", "d"], ["h"]),
+        node("Cast", ["v"], ["c"], to=onnx.TensorProto.FLOAT),
+        node("MatMul", ["h", "c"], ["y"]),
+    ]
+    weights = {"w": EIGHT_BITS, "s": np.asarray(0.1, np.float32), "v": SIXTEEN_BITS}
+    return model(nodes, {"x": [3, 256]}, ["y"], weights, 21)
+
+
 MODELS = {
     "convolution": (convolution, WEIGHTS.nbytes),
     "products": (products, MATRIX.nbytes + 16 * 192 * 4),
     "branches": (branches, MATRIX.nbytes),
     "transposed-convolution": (transposed_convolution, 32 * 24 * 9 * 4),
     "spectrum": (spectrum, 3 * 128 * 4),
+    "int4-blocks": (int4_blocks, FOUR_BITS.size // 2 + ZEROS.size // 2 + BLOCK_SCALES.nbytes),
+    "int4-columns": (int4_columns, FOUR_BITS.size // 2),
+    "floats": (floats, EIGHT_BITS.size + SIXTEEN_BITS.nbytes),
     "blocks": (blocks, NIBBLES.nbytes + BLOCK_SCALES.nbytes),
 }
 

@@ -69,7 +69,8 @@ DIFFERENCES: Mapping[str, tuple[frozenset[str], str]] = {
         ),
     ),
     **dict.fromkeys(
-        ("Cast", "CastLike", "OneHot", "QuantizeLinear", "DynamicQuantizeLinear"), (frozenset(SPRINKLED), OPEN)
+        ("Cast", "CastLike", "OneHot", "QuantizeLinear", "DynamicQuantizeLinear", "DynamicQuantizeMatMul"),
+        (frozenset(SPRINKLED), OPEN),
     ),
     "Clip": (
         frozenset({"infinite", "minus infinity alone"}),

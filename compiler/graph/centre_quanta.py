@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..dtypes import F32, I8, I16, U8, highest, lowest
+from ..dtypes import F32, I8, I16, U8, highest, lowest, storage_type
 from ..ops.call import OWN_DOMAIN
 from .ir import Graph, Node, Value
 from .names import value_names
@@ -34,7 +34,9 @@ def centre_quanta(graph: Graph) -> Graph:
             nodes.append(_of_centred(node, centred))
             continue
         centred[q] = Value(names.fresh(f"{q.name}.centred"), q.shape, I16)
-        bounds = {"low": int(lowest(q.dtype)) - zero, "high": int(highest(q.dtype)) - zero}
+        stored = storage_type(node.attributes.get("output_dtype"))
+        low, high = (lowest(q.dtype), highest(q.dtype)) if stored is None else stored.span
+        bounds = {"low": int(low) - zero, "high": int(high) - zero}
         nodes.append(Node("CentredQuantize", node.name, node.inputs[:2], (centred[q],), bounds, 1, OWN_DOMAIN))
     return replace(graph, nodes=tuple(nodes)) if centred else graph
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..dtypes import F32
+from ..dtypes import F32, I8, U8
 from ..errors import BoundsError, UnsupportedError
 from ..ir.nodes import Const, Scalar, expr
 from ..ir.sizes import Size, capacities, capacity, equal, number, scalars_of, shown
@@ -17,7 +17,7 @@ from ..system.limits import check_elements
 from ..tensor import Tensor, compute, constant, placeholder
 from ..tensor.bound_elements import with_bounds
 from ..tensor.computed_sizes import computed_size, definition, sizes_so_far
-from ..tensor.fold_tensor import grows, prepared
+from ..tensor.fold_tensor import grows, prepared, shipped_bytes
 from ..tensor.known_elements import known_elements, with_known_elements
 from ..tensor.structure import after, branch, loop
 from .ir import DEQUANTIZE, Array, Graph, Node, Value
@@ -45,16 +45,17 @@ def add_constants(graph: Graph, tensors: dict[Value, Tensor]) -> None:
     """Adds the constants of `graph` to `tensors`, those that nodes compute as tensors to compute at load."""
     for v, data in graph.constants.items():
         node = graph.folded.get(v)
-        ready = node is not None and v.dtype == F32 and all(r in tensors for r in node.reads)
-        if node is not None and ready and (node.op not in DEQUANTIZE or grows(data, _bytes(graph, node))):
+        if node is not None and _is_prepared(v, data, node, tensors):
             tensors[v] = prepared(define(node, tensors)[node.outputs.index(v)], data)
         else:
             tensors[v] = constant(v.name, data)
 
 
-def _bytes(graph: Graph, node: Node) -> int:
-    """The size of the constants that `node` reads."""
-    return sum(graph.constants[v].nbytes for v in node.reads)
+def _is_prepared(v: Value, data: Array, node: Node, tensors: Mapping[Value, Tensor]) -> bool:
+    """Whether `node` computes the constant `v` at load: a dequantised one where the file has fewer bytes then."""
+    if v.dtype not in (F32, I8, U8) or not all(r in tensors for r in node.reads):
+        return False
+    return node.op not in DEQUANTIZE or grows(data, shipped_bytes([tensors[r] for r in node.reads]))
 
 
 def define(

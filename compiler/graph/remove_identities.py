@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..dtypes import storage_type
 from .ir import Array, Graph, Node, Value
 
 
@@ -44,7 +45,9 @@ def _source(node: Node, graph: Graph) -> Value | None:
     if any(v is not None for v in node.outputs[1:]):
         return None
     match node.op:
-        case "Identity" | "Cast" | "CastLike" | "Reshape" | "Flatten" | "Squeeze" | "Unsqueeze":
+        case "Cast" | "CastLike":
+            return first if storage_type(node.attributes.get("to")) is None else None
+        case "Identity" | "Reshape" | "Flatten" | "Squeeze" | "Unsqueeze":
             return first
         case "Expand" | "Tile" | "Split":
             return first

@@ -10,7 +10,7 @@ from types import ModuleType
 
 from ..tensor import Tensor
 from .call import OWN_DOMAIN, Call
-from .elementwise import activation, arithmetic, casting, comparison, logical
+from .elementwise import activation, arithmetic, casting, comparison, logical, storage
 from .movement import filling, gather, joining, padding, rearranging, reshaping, scattering, slicing
 from .products import attention, convolution, convolution_transpose, einsum, fourier, fused, linear, packed_attention
 from .quantisation import (
@@ -62,7 +62,7 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         softmax,
     ),
     "com.microsoft": (fused, fused_normalisation, packed_attention, quantized, quantized_linear, block_quantized),
-    OWN_DOMAIN: (dequantized_products,),
+    OWN_DOMAIN: (dequantized_products, storage),
 }
 """By domain ("" for ai.onnx), the files that define its operators."""
 

@@ -33,7 +33,7 @@ _LONGEST_REASON = 1000
 
 
 OWN_DOMAIN = "webnn_compile"
-"""The domain of operators that graph passes make, under names that no other domain has."""
+"""The domain of operators that importers and graph passes make, under names that no other domain has."""
 
 
 def operator_name(domain: str, op_type: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..dtypes import BOOL, F16, F32, I8, I16, I32, U8, U16, U32
-from ..ir.nodes import COMPARISONS, Binary, Bitcast, Expr, Node, Unary
+from ..ir.nodes import COMPARISONS, Binary, Expr, Node, Unary
 from ..ir.reduction import Reduce
 from ..ir.rewrite import walk
 from .evaluate import Array, depends_only_on_constants, evaluate, unevaluated
@@ -19,6 +19,7 @@ GROWTH = 2**13
 MOST_READS = 4
 """Tensors that a kernel at load reads: as many as one may on every target."""
 
+_GROWING = (F16.numpy, F32.numpy, I8.numpy, I16.numpy, U8.numpy)
 _EXACT = ("+", "-", "*", *COMPARISONS)
 _DTYPES = frozenset({BOOL, F16, F32, I8, I16, I32, U8, U16, U32})
 
@@ -28,7 +29,7 @@ def fold(t: Tensor, data: Array | None = None) -> Tensor:
     if t.data is not None or not depends_only_on_constants(t):
         return t
     data = evaluate(t) if data is None else data
-    if may_prepare([t]) and grows(data, _shipped_bytes(t)):
+    if may_prepare([t]) and grows(data, shipped_bytes(t.reads)):
         return prepared(t, data)
     return constant(t.name, data)
 
@@ -40,9 +41,9 @@ def prepared(t: Tensor, data: Array) -> Tensor:
 
 
 def grows(data: Array, operands: float) -> bool:
-    """Whether floats, or int16, take more bytes than the `operands` that they are made of. Integers of 32 and 64 bits
+    """Whether floats, or integers of 8 and 16 bits, take more bytes than the `operands` that they are made of. Others
     are indices and sizes, of which the elements are needed."""
-    if data.dtype not in (F16.numpy, F32.numpy, I16.numpy) or data.nbytes < operands + GROWTH:
+    if data.dtype not in _GROWING or data.nbytes < operands + GROWTH:
         return False
     return data.nbytes // (2 if fits_half(data) else 1) >= operands + GROWTH
 
@@ -58,7 +59,7 @@ def may_prepare(tensors: Sequence[Tensor]) -> bool:
 
 def _is_exact(n: Node) -> bool:
     match n:
-        case Reduce() | Bitcast():
+        case Reduce():
             return False
         case Binary(op, a, _) if a.dtype.is_float:
             return op in _EXACT
@@ -67,10 +68,10 @@ def _is_exact(n: Node) -> bool:
     return not isinstance(n, Expr) or n.dtype in _DTYPES
 
 
-def _shipped_bytes(t: Tensor) -> int:
-    """The bytes of the constants that `t` is computed from, each once."""
+def shipped_bytes(tensors: Sequence[Tensor]) -> int:
+    """The bytes of the constants that `tensors` are, or are computed from, each once."""
     shipped: dict[Tensor, None] = {}
-    waiting = list(t.reads)
+    waiting = list(tensors)
     while waiting:
         r = waiting.pop()
         if r.data is None or r.prepared:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
-from onnx import TensorProto
+from onnx import TensorProto, helper, numpy_helper
 from op_cases._arrays import SPECIAL, Arrays, scalar
 from op_table import Case
+from webnn_compile.dtypes import STORAGE_TYPES, StorageType
 
 a = Arrays(5)
 
@@ -34,7 +37,60 @@ def _of(dtype: str) -> np.ndarray:
     return values.astype(dtype)
 
 
+def _as_stored(x: np.ndarray, stored: StorageType, *, saturate: bool) -> np.ndarray:
+    """The values by ml_dtypes, which has no saturation."""
+    dtype = helper.tensor_dtype_to_np_dtype(next(n for n, t in STORAGE_TYPES.items() if t is stored))
+    if stored.format is None:
+        return x.astype(np.int32).astype(dtype).astype(stored.held.numpy)
+    largest = stored.format.largest if saturate and stored.bits < 16 else np.inf
+    return np.clip(x, -largest, largest).astype(dtype).astype(np.float32)
+
+
+_AROUND = np.concatenate([a.normal(24), a.normal(24) * 2.0**-8, a.normal(24) * 300]).astype(np.float32)
+"""Numbers around the least and the largest ones of floats of 8 bits, and halves between them."""
+
+_STORED = [
+    Case(
+        f"cast-{t.name}{'' if saturate else '-not-saturated'}",
+        "Cast",
+        (x := np.concatenate([_AROUND, SPECIAL, np.arange(-20, 20, 0.5)]).astype(np.float32),),
+        {"to": n, "saturate": int(saturate)},
+        expected=(_as_stored(x, t, saturate=saturate),),
+    )
+    for n, t in STORAGE_TYPES.items()
+    for saturate in (True, False)
+    if t.format is not None and t.format.mantissa > 1 and (saturate or t.bits == 8)
+] + [
+    Case(
+        f"cast-{t.name}",
+        "Cast",
+        (x := np.arange(-20, 21, dtype=np.int32),),
+        {"to": n},
+        25,
+        expected=(_as_stored(x, t, saturate=False),),
+    )
+    for n, t in STORAGE_TYPES.items()
+    if t.format is None
+]
+
+
+def _unpacked(number: int, *shape: int) -> Case:
+    """The words of a constant of a storage type."""
+    stored = STORAGE_TYPES[number]
+    rows = shape[-1] % stored.per_word == 0
+    packed = (*shape[:-1], shape[-1] // stored.per_word) if rows else (-(-math.prod(shape) // stored.per_word),)
+    words = a.integers(0, 1 << (8 * stored.word.bytes), *packed, dtype=stored.word.name)
+    raw = words.astype(stored.word.numpy.newbyteorder("<")).tobytes()
+    tensor = helper.make_tensor("w", number, shape, raw, raw=True)
+    expected = numpy_helper.to_array(tensor).astype(stored.held.numpy)
+    name = f"unpack-{stored.name}-{'rows' if rows else 'row'}"
+    attributes = {"to": number, "shape": shape}
+    return Case(name, "Unpack", (words,), attributes, expected=(expected,), domain="webnn_compile")
+
+
 CASES = [
+    *_STORED,
+    *(_unpacked(n, *shape) for n in STORAGE_TYPES for shape in ((3, 8), (3, 5))),
     *(Case(f"cast-{s}-{d}", "Cast", (_of(s),), {"to": n}) for s in NUMBERS for d, n in NUMBERS.items()),
     *(
         Case(f"cast-negative-float32-{d}", "Cast", (a.uniform(-99, 99, 7),), {"to": NUMBERS[d]})

@@ -132,6 +132,22 @@ CASES = [
         (a.integers(-99, 99, 4, 3, dtype="int8"), a.uniform(0.1, 1, 2, 3)),
         {"axis": 0, "block_size": 2},
     ),
+    *(
+        Case(
+            f"quantizelinear-to-{name}",
+            "QuantizeLinear",
+            (x := a.uniform(-9, 9, 5, 7), scalar(0.7)),
+            {"output_dtype": number},
+            25,
+            KNOWN,
+            expected=(np.clip(np.rint(x / np.float32(0.7)), *ends).astype("uint8" if ends[0] == 0 else "int8"),),
+        )
+        for name, number, ends in (
+            ("int4", TensorProto.INT4, (-8, 7)),
+            ("uint4", TensorProto.UINT4, (0, 15)),
+            ("int2", TensorProto.INT2, (-2, 1)),
+        )
+    ),
     _dequantized("float32", "float16", TensorProto.FLOAT16),
     _dequantized("float16", "float32", TensorProto.FLOAT),
     Case("dynamicquantizelinear", "DynamicQuantizeLinear", (a.uniform(-3, 5, 3, 7),), outputs=3),

@@ -18,15 +18,15 @@ from webnn_compile.ops.call import Call
 from webnn_compile.tensor import Tensor, constant, placeholder
 
 UNREAD_ATTRIBUTES: Mapping[tuple[str, str], str] = {
-    **{(op, "saturate"): "of float8 types alone, which are refused" for op in ("Cast", "CastLike", "QuantizeLinear")},
-    **{(op, "round_mode"): "of float8 types alone, which are refused" for op in ("Cast", "CastLike")},
+    **{("CastLike", name): "of storage types alone, where it is a Cast" for name in ("round_mode", "saturate")},
     **{("Dropout", name): "of training alone, which is refused" for name in ("ratio", "seed")},
-    ("Range", "stash_type"): "of float16 and bfloat16: one is computed in float32, the other refused",
+    ("Range", "stash_type"): "of float16 and bfloat16, which are computed in float32",
     ("GroupNormalization", "stash_type"): "statistics are of float32, and of float64 where the input is",
     ("RMSNormalization", "stash_type"): "statistics are of float32, and of float64 where the input is",
     ("TopK", "sorted"): "where it is 0 any order is right",
     ("com.microsoft.Attention", "rotary_embedding_dim"): "of do_rotary alone, which is refused",
     ("com.microsoft.EmbedLayerNormalization", "mask_index_type"): "of the inference of shapes alone",
+    ("com.microsoft.MatMulNBits", "accuracy_level"): "it allows coarser arithmetic",
 }
 """By operator and attribute: why its value changes no result."""
 

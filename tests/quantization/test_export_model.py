@@ -8,6 +8,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx_models import assert_close, model, node, onnxruntime_results, random
+from prepared_models import floats, int4_blocks
 from quantization.networks import mixer, pictures, residual
 from webnn_compile.errors import UnsupportedError
 from webnn_compile.frontends.importers import import_model
@@ -43,6 +44,23 @@ def test_constants_that_nodes_compute_stay_as_small_as_they_are() -> None:
     assert exported.ByteSize() < 1.1 * proto.ByteSize()
     feeds = {"x": random((2, 64), 1)}
     assert_close(onnxruntime_results(exported, feeds), onnxruntime_results(proto, feeds))
+
+
+def test_constants_of_four_bits_stay_as_small_as_they_are() -> None:
+    proto = int4_blocks()
+    exported = export_model(import_model(proto))
+    assert exported.ByteSize() < 1.1 * proto.ByteSize()
+    feeds = {"x": random((3, 256), 1)}
+    assert_close(onnxruntime_results(exported, feeds), onnxruntime_results(proto, feeds))
+
+
+def test_values_of_few_bits_are_refused() -> None:
+    nodes = [node("Cast", ["x"], ["c"], "narrow", to=onnx.TensorProto.INT4)]
+    proto = model([*nodes, node("Cast", ["c"], ["y"], to=onnx.TensorProto.FLOAT)], {"x": [4]}, ["y"], opset=21)
+    with pytest.raises(UnsupportedError, match="Cast 'narrow': it has values of few bits"):
+        export_model(import_model(proto))
+    with pytest.raises(UnsupportedError, match="'DequantizeLinear_0': it has values of few bits"):
+        export_model(import_model(floats()))
 
 
 def integers(shape: tuple[int, ...], low: int, high: int, dtype: type = np.int8) -> np.ndarray:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import onnx
-from onnx import numpy_helper
+from onnx import helper, numpy_helper
 
+from ...dtypes import STORAGE_TYPES
 from .read_model import Source
-from .read_tensor import read_sparse, read_tensor
+from .read_tensor import read_sparse, read_tensor, read_words
 
 
 def embed_external(model: onnx.ModelProto, source: Source) -> None:
@@ -25,7 +26,11 @@ def embed_external(model: onnx.ModelProto, source: Source) -> None:
     for tensor in _tensors(nodes):
         if tensor.data_location == onnx.TensorProto.EXTERNAL:
             name = tensor.name
-            tensor.CopyFrom(numpy_helper.from_array(read_tensor(tensor, source), name))
+            if tensor.data_type in STORAGE_TYPES:
+                raw = read_words(tensor, source, name).tobytes()
+                tensor.CopyFrom(helper.make_tensor(name, tensor.data_type, tensor.dims, raw, raw=True))
+            else:
+                tensor.CopyFrom(numpy_helper.from_array(read_tensor(tensor, source), name))
 
 
 def _tensors(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.TensorProto]:

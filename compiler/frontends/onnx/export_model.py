@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper, version_converter
 
-from ...dtypes import ONNX_NUMBERS
+from ...dtypes import ONNX_NUMBERS, storage_type
 from ...errors import InputError, UnsupportedError
 from ...graph.ir import Array, Attribute, Graph, Node, Value
 from ...graph.names import Names, value_names
@@ -82,6 +82,13 @@ class _Export:
     def node(self, node: Node) -> None:
         if node.regions:
             raise UnsupportedError(f"{node}: models with control flow cannot be quantised; compile it as it is")
+        named = [storage_type(node.attributes.get(name)) for name in ("to", "output_dtype", "data_type")]
+        dequantized = node.inputs[0] if node.op == "DequantizeLinear" else None
+        if any(t is not None for t in named) or (dequantized is not None and dequantized.dtype.is_float):
+            raise UnsupportedError(
+                f"{node}: it has values of few bits that a wider type holds, and models with such values cannot be "
+                "quantised; compile it as it is"
+            )
         version = self.opsets.setdefault(node.domain, node.opset)
         if version != node.opset and not _is_same(node, version):
             raise UnsupportedError(
@@ -101,10 +108,22 @@ class _Export:
         self._written.add(value)
         if value in self._stored:
             self._add_stored(value, self._stored[value])
+        elif value in self._graph.folded and self._graph.folded[value].op_type == "Unpack":
+            self._add_packed(value, self._graph.folded[value])
         elif value in self._graph.folded:
             self.node(self._graph.folded[value])
         else:
             self.initialisers.append(numpy_helper.from_array(data, value.name))
+
+    def _add_packed(self, value: Value, unpack: Node) -> None:
+        """A constant of a storage type, which a Cast makes one of the type that holds it."""
+        (words,) = unpack.reads
+        number, raw = unpack.attributes["to"], self._graph.constants[words].tobytes()
+        assert isinstance(number, int)
+        self.initialisers.append(
+            helper.make_tensor(words.name, number, self._graph.constants[value].shape, raw, raw=True)
+        )
+        self._add("Cast", [words.name], value, to=ONNX_NUMBERS[value.dtype])
 
     def _add_stored(self, value: Value, stored: Stored) -> None:
         match stored:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 import onnx
-from onnx import numpy_helper
+from onnx import helper, numpy_helper
 
+from ...dtypes import STORAGE_TYPES
 from ...errors import InputError
 from ..model_inputs import NUMBERS
 from .fix_shapes import declared_shape
@@ -32,7 +33,9 @@ def fix_inputs(
         if name not in inputs or (name in weights and not _is_default(skeleton, name)):
             names = ", ".join(repr(n) for n in inputs if n not in weights) or "none"
             raise InputError(f"--fix {name}: {source.name} has no such input; its inputs are: {names}")
-        tensor = numpy_helper.from_array(_fitted(inputs[name], value), name)
+        code, data = inputs[name].type.tensor_type.elem_type, _fitted(inputs[name], value)
+        stored = code in STORAGE_TYPES
+        tensor = helper.make_tensor(name, code, data.shape, data) if stored else numpy_helper.from_array(data, name)
         fixed[name] = tensor
         if value.size <= KEPT_ELEMENTS:
             skeleton.graph.initializer.append(tensor)

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import onnx
 
+from ...dtypes import STORAGE_TYPES
 from ...errors import InputError, InternalError, UnsupportedError, WebnnCompileError
 from ...graph.builder import Builder
-from ...graph.ir import Attribute, Graph, Value
+from ...graph.ir import Attribute, Graph, Node, Value
 from ...graph.names import Names
-from ...ops.call import NotKnownError, operator_name
+from ...ops.call import OWN_DOMAIN, NotKnownError, operator_name
 from ...system.limits import is_too_large
 from .check_model import names_read
 from .check_node import check_node
@@ -24,8 +25,9 @@ from .problems import Problems, is_onnx
 from .read_attributes import read_attributes
 from .read_constant import read_constant
 from .read_model import Source
-from .read_tensor import element_type, read_sparse, read_tensor, type_name
+from .read_tensor import element_type, read_sparse, read_tensor, read_words, type_name
 from .separate_weights import Weights
+from .state_types import state_type
 
 MADE_OPSET = 18
 """Opset of the operators that stand in for others."""
@@ -89,6 +91,7 @@ class Import:
         self._node_names = Names()
         self._value_names = Names((*(v.name for v in model.graph.input), *weights, *self._computed))
         self._count = 0
+        self._storage: dict[Value, int] = {}
         self.deciding_inputs = DecidingInputs(model.graph, weights)
         self.main = Frame(Builder(model.graph.name, source.memory), {}, [])
         self.main.scope.update((v.name, self._input(v)) for v in model.graph.input if v.name not in weights)
@@ -134,7 +137,9 @@ class Import:
             self._problems.add(f"input {value.name!r} has elements of type {type_name(code)}")
             return None
         shapes = self._shapes
-        return self.main.builder.input(value.name, shapes.of[value.name], dtype, shapes.elements.get(value.name))
+        made = self.main.builder.input(value.name, shapes.of[value.name], dtype, shapes.elements.get(value.name))
+        self._storage |= {made: code} if code in STORAGE_TYPES else {}
+        return made
 
     def _node(self, node: onnx.NodeProto, name: str, frame: Frame) -> Sequence[Item | None]:
         if not self._problems.check_kind(node):
@@ -154,8 +159,9 @@ class Import:
                 raise UnsupportedError(f"{op} (node {name!r}): it takes a sequence, or an optional")
             outputs = [self.value_name(o, frame) if o in self._read else "" for o in node.output]
             if is_onnx(node, "Constant"):
-                return [frame.builder.constant(outputs[0], read_constant(node, name, self._source))]
-            attributes = read_attributes(node, name, self._source)
+                return [self._constant(node, name, outputs[0], frame)]
+            stated = state_type(node, lambda i: self._element_type(node.input[i], inputs[i]))
+            attributes = {**stated, **read_attributes(node, name, self._source)}
             opset = self._opsets[node.domain]
             return frame.builder.node(node.op_type, name, inputs, attributes, outputs, opset, node.domain)
         except UnsupportedError as error:
@@ -196,8 +202,7 @@ class Import:
         `arguments` are its inputs."""
         own = Frame(frame.builder, {**frame.scope, **arguments}, frame.refusals)
         for tensor in graph.initializer:
-            data = read_tensor(tensor, self._source)
-            own.scope[tensor.name] = frame.builder.constant(self.value_name(tensor.name, own), data)
+            own.scope[tensor.name] = self._stored(tensor, self.value_name(tensor.name, own), frame)
         self.nodes(graph.node, own)
         return [self.lookup(o.name, own) for o in graph.output]
 
@@ -298,13 +303,45 @@ class Import:
             )
         value: Value | None = None
         try:
-            sparse = isinstance(stored, onnx.SparseTensorProto)
-            data = read_sparse(stored, self._source, name) if sparse else read_tensor(stored, self._source)
-            value = self.main.builder.constant(name, data)
+            if isinstance(stored, onnx.SparseTensorProto):
+                value = self.main.builder.constant(name, read_sparse(stored, self._source, name))
+            else:
+                value = self._stored(stored, name, self.main)
         except UnsupportedError as error:
             self._problems.add(str(error))
         self.main.scope[name] = value
         return value
+
+    def _constant(self, node: onnx.NodeProto, name: str, output: str, frame: Frame) -> Value:
+        """The value of a Constant."""
+        attribute = node.attribute[0]
+        if attribute.name == "value":
+            return self._stored(attribute.t, output, frame, name)
+        return frame.builder.constant(output, read_constant(node, name, self._source))
+
+    def _stored(self, tensor: onnx.TensorProto, name: str, frame: Frame, said: str = "") -> Value:
+        """A tensor as the constant `name`, computed from the words that hold it where it is of a storage type. Messages
+        name it `said`."""
+        data, builder = read_tensor(tensor, self._source, said), frame.builder
+        stored = STORAGE_TYPES.get(tensor.data_type)
+        if stored is None:
+            return builder.constant(name, data)
+        words, shape = read_words(tensor, self._source, said or name), data.shape
+        if shape and shape[-1] % stored.per_word == 0:
+            words = words.reshape(*shape[:-1], shape[-1] // stored.per_word)
+        packed = builder.constant(self.fresh(f"{name}.packed"), words)
+        if frame is self.main:  # an attempt that is dropped keeps what is in this scope
+            frame.scope[packed.name] = packed
+        value = builder.constant(name, data)
+        attributes: dict[str, Attribute] = {"to": tensor.data_type, "shape": shape}
+        builder.computed_by(Node("Unpack", name, (packed,), (value,), attributes, 1, OWN_DOMAIN))
+        self._storage[value] = tensor.data_type
+        return value
+
+    def _element_type(self, name: str, value: Value | None) -> int | None:
+        """The number of the ONNX element type of `value`, where it is known."""
+        known = None if value is None else self._storage.get(value)
+        return known or self._types.get(name, onnx.TypeProto()).tensor_type.elem_type or None
 
     def value_name(self, name: str, frame: Frame) -> str:
         """`name` in the main graph; one like it in a subgraph, where a name of another one may come again."""

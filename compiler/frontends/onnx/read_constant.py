@@ -8,15 +8,14 @@ import onnx
 from ...errors import UnsupportedError
 from ...graph.ir import Array
 from .read_model import Source
-from .read_tensor import read_sparse, read_tensor
+from .read_tensor import read_sparse
 
 
 def read_constant(node: onnx.NodeProto, name: str, source: Source) -> Array:
-    """By the one attribute that a Constant has (six numeric forms since opset 12). `name` is that of the node."""
+    """By the one attribute that a Constant has (five numeric forms since opset 12), which is no dense tensor. `name` is
+    that of the node."""
     attribute = node.attribute[0]
     match attribute.name:
-        case "value":
-            return read_tensor(attribute.t, source, name)
         case "sparse_value":
             return read_sparse(attribute.sparse_tensor, source, name)
         case "value_float":

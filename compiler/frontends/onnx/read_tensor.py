@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from ...dtypes import DTYPES, DType
+from ...dtypes import DTYPES, I8, STORAGE_TYPES, U16, DType, StorageType
 from ...errors import InputError, UnsupportedError
 from ...graph.ir import Array
 from ...system.limits import RANK
@@ -26,20 +26,57 @@ def read_tensor(tensor: onnx.TensorProto, source: Source, name: str = "") -> Arr
     memory for compiling is spent.
     """
     name = name or tensor.name
+    if tensor.data_type in STORAGE_TYPES:
+        return widened(read_words(tensor, source, name), STORAGE_TYPES[tensor.data_type], tuple(tensor.dims))
     dtype = element_type(tensor.data_type)
     if dtype is None:
         raise UnsupportedError(f"tensor {name!r} has elements of type {type_name(tensor.data_type)}")
     shape = _shape(tensor.dims, name, source)
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
-        return _read_external(tensor, shape, name, dtype, source)
+        return _read_external(tensor, shape, prod(shape), name, dtype, source).reshape(shape)
     try:
         array = numpy_helper.to_array(tensor)
     except (ValueError, TypeError, OverflowError) as error:
-        raise InputError(
-            f"{source.name}: tensor {name!r} of shape {list(shape)} is damaged ({error}); export the model again"
-        ) from None
+        raise _damaged(name, shape, str(error), source) from None
     source.memory.reserve(array.nbytes, f"{source.name}: tensor {name!r}")
     return array
+
+
+def read_words(tensor: onnx.TensorProto, source: Source, name: str) -> Array:
+    """The words that hold the elements of a tensor of a storage type, in a row. Raises InputError as `read_tensor`."""
+    stored = STORAGE_TYPES[tensor.data_type]
+    shape = _shape(tensor.dims, name, source)
+    count = -(-prod(shape) // stored.per_word)
+    if tensor.data_location == onnx.TensorProto.EXTERNAL:
+        return _read_external(tensor, shape, count, name, stored.word, source)
+    if tensor.HasField("raw_data"):
+        words = np.frombuffer(tensor.raw_data, np.uint8)
+        whole = words[: words.size - words.size % stored.word.bytes]
+        words = whole.view(stored.word.numpy.newbyteorder("<")).astype(stored.word.numpy)
+    else:
+        words = np.asarray(tensor.int32_data, np.int64).astype(stored.word.numpy)
+    if words.size != count:
+        raise _damaged(name, shape, f"it has {words.size} words in place of {count}", source)
+    source.memory.reserve(words.nbytes, f"{source.name}: tensor {name!r}")
+    return words
+
+
+def _damaged(name: str, shape: tuple[int, ...], reason: str, source: Source) -> InputError:
+    return InputError(
+        f"{source.name}: tensor {name!r} of shape {list(shape)} is damaged ({reason}); export the model again"
+    )
+
+
+def widened(words: Array, stored: StorageType, shape: tuple[int, ...]) -> Array:
+    """The elements that are packed into `words`, of the type that holds them."""
+    if stored.word == U16:
+        return (words.astype(np.uint32) << 16).view(np.float32).reshape(shape)
+    places = np.arange(stored.per_word, dtype=np.uint8) * stored.bits
+    parts = (words[:, None] >> places & ((1 << stored.bits) - 1)).reshape(-1)[: prod(shape)].reshape(shape)
+    if stored.format is not None:
+        return np.asarray(stored.format.values()[parts])
+    half = 1 << (stored.bits - 1)
+    return ((parts ^ half).astype(np.int8) - half).astype(np.int8) if stored.held == I8 else parts
 
 
 def read_sparse(tensor: onnx.SparseTensorProto, source: Source, name: str) -> Array:
@@ -62,7 +99,9 @@ def read_sparse(tensor: onnx.SparseTensorProto, source: Source, name: str) -> Ar
 
 
 def element_type(code: int) -> DType | None:
-    """The DType of an ONNX element type; None where there is none (strings, complex numbers, 4 and 8-bit floats...)."""
+    """The DType of values of an ONNX element type; None where there is none (strings, complex numbers)."""
+    if code in STORAGE_TYPES:
+        return STORAGE_TYPES[code].held
     try:
         return DTYPES.get(helper.tensor_dtype_to_np_dtype(code).name)
     except (KeyError, ValueError):
@@ -85,11 +124,13 @@ def _shape(dims: object, name: str, source: Source) -> tuple[int, ...]:
     return shape
 
 
-def _read_external(tensor: onnx.TensorProto, shape: tuple[int, ...], name: str, dtype: DType, source: Source) -> Array:
+def _read_external(
+    tensor: onnx.TensorProto, shape: tuple[int, ...], count: int, name: str, dtype: DType, source: Source
+) -> Array:
+    """`count` elements of `dtype` in a row."""
     entries = {e.key: e.value for e in tensor.external_data}
     location = entries.get("location", "")
     path = _resolve(location, name, source)
-    count = prod(shape)
     needed = count * dtype.bytes
     try:
         offset, length = int(entries.get("offset", 0)), int(entries.get("length", needed))
@@ -126,7 +167,7 @@ def _read_external(tensor: onnx.TensorProto, shape: tuple[int, ...], name: str, 
         ) from None
     except (OSError, ValueError) as error:
         raise InputError(f"{source.name}: {path}, with the data of tensor {name!r}, cannot be read: {error}") from None
-    return elements.reshape(shape)
+    return elements
 
 
 def _changed(path: Path, name: str, source: Source) -> InputError:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...dtypes import BOOL, ONNX_DTYPES, DType
+from ...dtypes import BOOL, ONNX_DTYPES, STORAGE_TYPES, DType
 from ...ir.nodes import Const
 from ...tensor import Tensor, compute
 from ..broadcast import pointwise
 from ..call import Call
+from .storage import stored_as
 
 
 def onnx_dtype(call: Call, name: str, default: int) -> DType:
-    """The dtype of attribute `name`, which is an ONNX number. Raises UnsupportedError for strings, float8, ..."""
+    """The dtype of attribute `name`, which is an ONNX number; that which holds a storage type. Raises UnsupportedError
+    for strings and complex numbers."""
     number = call.attribute(name, default)
+    if number in STORAGE_TYPES:
+        return STORAGE_TYPES[number].held
     if number not in ONNX_DTYPES:
-        listed = ", ".join(d.name for d in ONNX_DTYPES.values())
+        listed = ", ".join([*(d.name for d in ONNX_DTYPES.values()), *(t.name for t in STORAGE_TYPES.values())])
         raise call.unsupported(f"element type {number} of attribute '{name}' is not supported", f"use one of {listed}")
     return ONNX_DTYPES[number]
 
@@ -25,11 +29,17 @@ def _copy(call: Call) -> Tensor:
 
 
 def _cast(call: Call) -> Tensor:
-    dtype = onnx_dtype(call, "to", 0)
-    return pointwise(call, lambda x: x.cast(dtype), call.input(0))
+    dtype, stored = onnx_dtype(call, "to", 0), STORAGE_TYPES.get(call.attribute("to", 0))
+    if stored is None:
+        return pointwise(call, lambda x: x.cast(dtype), call.input(0))
+    saturate, mode = call.flag("saturate", 1), call.attribute("round_mode", "up")
+    return pointwise(call, lambda x: stored_as(x, stored, saturate=saturate, mode=mode), call.input(0))
 
 
 def _cast_like(call: Call) -> Tensor:
+    """The importer sets the attribute `to` where the second input is of a storage type."""
+    if call.attribute("to", 0):
+        return _cast(call)
     dtype = call.input(1).dtype
     return pointwise(call, lambda x: x.cast(dtype), call.input(0))
 

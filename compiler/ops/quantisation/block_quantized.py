@@ -18,10 +18,10 @@ from ...tensor import Tensor, compute, constant
 from ...tensor.fold_tensor import fold
 from ..axes import one_axis
 from ..call import Call
+from ..elementwise.storage import part_of
 from ..movement.gather import gathered
 from ..movement.reshaping import reshaped
 from ..products.linear import mat_mul_of
-from .packing import part_of
 
 _BITS = (2, 4, 8)
 
@@ -93,13 +93,14 @@ def _mat_mul_bnb4(call: Call) -> Tensor:
 
 def _gather_block_quantized(call: Call) -> Tensor:
     """Gather of (q - zero point) * scale with a scale for each block along quantize_axis. uint8 holds several elements
-    along the last axis, as do its zero points, which are half of the range by default. int8 is int4, of which each
-    element has its own byte: zero points are 0 by default. Rows are chosen before they are dequantised."""
+    along the last axis, as do its zero points, which are half of the range by default. Those of a storage type, which
+    the importer states as `data_type`, are one in each element, with zero points that are 0 by default. Rows are chosen
+    before they are dequantised."""
     data, scales, zeros = call.input(0), call.input(2), call.optional(3)
-    call.check_dtypes((0, 3), U8, I8)
+    call.check_dtypes((0, 3), U8, I8, F32)
     call.check_dtypes((1,), I32, I64)
     call.check_dtypes((2,), F32, F16)
-    is_packed = data.dtype == U8
+    is_packed = data.dtype == U8 and not call.attribute("data_type", 0)
     bits = _bits(call) if is_packed else 8
     size = _block_size(call, 128)
     along = one_axis(call, call.attribute("quantize_axis", 1), data.rank)
@@ -125,17 +126,17 @@ def _gather_block_quantized(call: Call) -> Tensor:
     shape = tuple(n * per_byte if d == place else n for d, n in enumerate(rows.shape))
 
     def element(t: Tensor, index: Sequence[Expr], at: Expr) -> Expr:
-        """Number `at` along the axis of blocks, as int32."""
-        byte = t.read([at // per_byte if d == place else i for d, i in enumerate(index)])
-        return part_of(byte, at, bits)
+        """Number `at` along the axis of blocks, as float32."""
+        word = t.read([at // per_byte if d == place else i for d, i in enumerate(index)])
+        return (part_of(word, at, bits) if is_packed else word).cast(F32)
 
     def body(*index: Expr) -> Expr:
         block = index[place] // size
-        zero: Expr = Const(1 << (bits - 1) if is_packed else 0)
+        zero: Expr = Const(float(1 << (bits - 1)) if is_packed else 0.0, F32)
         if of_zeros is not None:
             zero = element(of_zeros, index, block)
         scale = of_scales.read([block if d == place else i for d, i in enumerate(index)])
-        return ((element(rows, index, index[place]) - zero).cast(F32) * scale.cast(F32)).cast(scale.dtype)
+        return ((element(rows, index, index[place]) - zero) * scale.cast(F32)).cast(scale.dtype)
 
     return compute(call.name, shape, (rows, of_scales, of_zeros), body)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...dtypes import F32, I32, U8, DType
+from ...dtypes import F32, I32, STORAGE_TYPES, U8, DType
 from ...ir.construct import select, unary
 from ...ir.nodes import Const, Expr
 from ...ir.sizes import shown
@@ -13,6 +13,7 @@ from ..axes import one_axis
 from ..broadcast import broadcast_element
 from ..call import Call
 from ..elementwise.casting import onnx_dtype
+from ..elementwise.storage import saturated, stored_as
 
 _NO_FINER_THAN_FLOAT32 = (0, 1, 10, 16)
 """Values of QuantizeLinear's attribute precision: the scale's type, float32, float16, bfloat16. All divide in
@@ -49,9 +50,11 @@ def quantum(scaled: Expr, zero: Expr | None, dtype: DType) -> Expr:
 
 def quantize(call: Call) -> Tensor:
     """saturate(round(x / scale) + zero_point), rounding halves to even; uint8 unless the zero point or output_dtype
-    (opset 21) says otherwise."""
+    (opset 21) says otherwise. The importer sets output_dtype where the zero point is of a storage type. Floats have a
+    zero point of 0, and are rounded as by Cast."""
     x = call.input(0)
     requested = onnx_dtype(call, "output_dtype", 0) if call.attribute("output_dtype", 0) else U8
+    stored, saturate = STORAGE_TYPES.get(call.attribute("output_dtype", 0)), call.flag("saturate", 1)
     if call.attribute("precision", 0) not in _NO_FINER_THAN_FLOAT32:
         raise call.unsupported(f"attribute precision={call.attribute('precision', 0)}", "divide in float32: 1, or 0")
     zero_point = call.optional(2)
@@ -60,20 +63,29 @@ def quantize(call: Call) -> Tensor:
     def body(*axes: Expr) -> Expr:
         scale, zero = _parameter(call, 1, axes), _parameter(call, 2, axes)
         assert scale is not None
-        return quantum(x.read(axes).cast(F32) / scale.cast(F32), zero, dtype)
+        scaled = x.read(axes).cast(F32) / scale.cast(F32)
+        if stored is None:
+            return quantum(scaled, zero, dtype)
+        if stored.format is not None:
+            return stored_as(scaled, stored, saturate=saturate)
+        return saturated(quantum(scaled, zero, I32), stored)
 
     return compute(call.name, x.shape, call.inputs, body)
 
 
 def dequantize(call: Call) -> Tensor:
-    """(x - zero_point) * scale, in the scale's dtype, or that which output_dtype says (opset 23)."""
+    """(x - zero_point) * scale, in the scale's dtype, or that which output_dtype says (opset 23). Floats have a zero
+    point of 0."""
     x = call.input(0)
     dtype = onnx_dtype(call, "output_dtype", 0) if call.attribute("output_dtype", 0) else call.input(1).dtype
 
     def body(*axes: Expr) -> Expr:
         scale, zero = _parameter(call, 1, axes), _parameter(call, 2, axes)
         assert scale is not None
-        value = x.read(axes).cast(I32)
+        value = x.read(axes)
+        if value.dtype.is_float:
+            return (value.cast(scale.dtype) * scale).cast(dtype)
+        value = value.cast(I32)
         return ((value if zero is None else value - zero.cast(I32)).cast(scale.dtype) * scale).cast(dtype)
 
     return compute(call.name, x.shape, call.inputs, body)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ...dtypes import I8, I16, I32
 from ...ir.nodes import Expr
-from ...tensor import Tensor, compute, constant
+from ...tensor import Tensor, compute
 from ...tensor.evaluate import evaluate
 from ...tensor.fold_tensor import fold
 from ..call import Call
@@ -43,7 +43,9 @@ def less_zero_point(name: str, t: Tensor, zero: Tensor | None, place: ZeroPointA
         return difference
     data = evaluate(difference)
     narrow = data.astype(I8.numpy)
-    return constant(name, narrow) if (narrow == data).all() else fold(difference, data)
+    if (narrow == data).all():
+        return fold(compute(name, t.shape, (t, zero), lambda *i: value(*i).cast(I8)), narrow)
+    return fold(difference, data)
 
 
 def factor(element: Expr) -> Expr:
