@@ -138,6 +138,8 @@ def test_a_fixed_input() -> None:
     graph = import_model(proto, ModelInputs(constants={"w": given}))
     (found,) = evaluate_graph(graph, {"x": np.zeros(SHAPE, np.float32)}).values()
     np.testing.assert_array_equal(found, given)
+    with pytest.raises(InputError, match="--fix w: 8 is no int4, which this input is"):
+        import_model(proto, ModelInputs(constants={"w": np.full(SHAPE, 8)}))
 
 
 def test_zero_points_say_what_is_quantized() -> None:

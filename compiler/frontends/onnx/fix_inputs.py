@@ -60,8 +60,11 @@ def _fitted(value: onnx.ValueInfoProto, data: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
         converted = array.astype(dtype.numpy)
     exact = array.dtype.kind == "f" and dtype.is_float
-    if not exact and (other := array[converted != array]).size:
-        raise InputError(f"--fix {name}: {other[0].item()} is no {dtype}, which this input is")
+    stored = STORAGE_TYPES.get(tensor.elem_type)
+    low, high = (-np.inf, np.inf) if stored is None or dtype.is_float else stored.span
+    if not exact and (other := array[(converted != array) | (array < low) | (array > high)]).size:
+        named = dtype if stored is None else stored.name
+        raise InputError(f"--fix {name}: {other[0].item()} is no {named}, which this input is")
     shape = declared_shape(tensor)
     if shape is None:
         return converted

@@ -82,6 +82,7 @@ def _checked_qlinear_conv(call: Call) -> Tensor:
 
 
 def _checked_quantize(call: Call) -> Tensor:
+    call.input(1)
     call.check_dtypes((0, 1), F32, F16)
     call.check_dtypes((2,), U8, I8, U16, I16)
     return quantize(call)
