@@ -1,8 +1,9 @@
-"""Bundles in browsers whose constants are computed at load: weights that ship as int8, on every backend."""
+"""Bundles in browsers whose constants are computed at load: weights that ship in fewer bits, on every backend."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import onnx
 import pytest
@@ -11,25 +12,32 @@ from compiled import compile_site
 from devices import open_bundle, value
 from onnx_models import assert_close, onnxruntime_results
 from playwright.sync_api import Page
-from prepared_models import convolution, feeds_of
+from prepared_models import MODELS, feeds_of
 from server import Site, serve
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    folder = tmp_path_factory.mktemp("prepared")
-    onnx.save(convolution(), folder / "prepared.onnx")
+@dataclass(frozen=True)
+class Subject:
+    """A model, and its bundle."""
+
+    proto: onnx.ModelProto
+    site: Site
+
+
+@pytest.fixture(scope="module", params=["convolution", "int4-blocks", "floats"])
+def subject(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Subject]:
+    folder, proto = tmp_path_factory.mktemp("prepared"), MODELS[request.param][0]()
+    onnx.save(proto, folder / "prepared.onnx")
     with serve(compile_site(folder / "prepared.onnx", folder)) as served:
-        yield served
+        yield Subject(proto, served)
 
 
 @pytest.mark.parametrize("backend", ["webgpu", "webgl", "wasm"])
-def test_weights_are_widened_at_load(page: Page, site: Site, backend: str) -> None:
+def test_weights_are_widened_at_load(page: Page, subject: Subject, backend: str) -> None:
     """Runs leave them as they are: three give the same."""
-    proto = convolution()
-    feeds = feeds_of(proto)
-    want = onnxruntime_results(proto, feeds)
-    open_bundle(page, site, "bundle", backend)
+    feeds = feeds_of(subject.proto)
+    want = onnxruntime_results(subject.proto, feeds)
+    open_bundle(page, subject.site, "bundle", backend)
     answer = value(page, RUN, {"backend": backend, "runs": [as_data(feeds)] * 3})
     assert answer["backend"] == backend
     for found in answer["found"]:
