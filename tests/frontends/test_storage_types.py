@@ -158,6 +158,19 @@ def test_zero_points_say_what_is_quantized() -> None:
         np.testing.assert_array_equal(found, np.asarray([-8, -3, 5, 7], np.int8))
 
 
+def test_zero_points_within_a_branch() -> None:
+    nodes = [node("Squeeze", ["z"], ["zero"]), node("QuantizeLinear", ["x", "s", "zero"], ["q"])]
+    then = subgraph([*nodes, node("Cast", ["q"], ["c"], to=TensorProto.INT8)], [], ["c"])
+    other = subgraph([node("Cast", ["x"], ["d"], to=TensorProto.INT8)], [], ["d"])
+    proto = model([node("If", ["b"], ["y"], then_branch=then, else_branch=other)], {"x": [2]}, ["y"], opset=21)
+    proto.graph.input.append(helper.make_tensor_value_info("b", TensorProto.BOOL, ()))
+    proto.graph.initializer.append(helper.make_tensor("z", TensorProto.INT4, (1,), [3]))
+    proto.graph.initializer.append(helper.make_tensor("s", TensorProto.FLOAT, (), [1.0]))
+    x = np.asarray([-100, 100], np.float32)
+    (found,) = webnn_compile.compile(proto).run({"x": x, "b": np.asarray(True)}).values()
+    np.testing.assert_array_equal(found, np.asarray([-8, 7], np.int8))
+
+
 def test_values_are_like() -> None:
     nodes = [node("CastLike", ["x", "w"], ["r"]), node("Cast", ["r"], ["y"], to=TensorProto.FLOAT)]
     proto = model(nodes, {"x": [3]}, ["y"], opset=21)

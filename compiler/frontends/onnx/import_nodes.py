@@ -27,7 +27,7 @@ from .read_constant import read_constant
 from .read_model import Source
 from .read_tensor import element_type, read_sparse, read_tensor, read_words, type_name
 from .separate_weights import Weights
-from .state_types import state_type
+from .state_types import state_type, storage_of_results
 
 MADE_OPSET = 18
 """Opset of the operators that stand in for others."""
@@ -163,7 +163,9 @@ class Import:
             stated = state_type(node, lambda i: self._element_type(node.input[i], inputs[i]))
             attributes = {**stated, **read_attributes(node, name, self._source)}
             opset = self._opsets[node.domain]
-            return frame.builder.node(node.op_type, name, inputs, attributes, outputs, opset, node.domain)
+            results = frame.builder.node(node.op_type, name, inputs, attributes, outputs, opset, node.domain)
+            self._storage.update(storage_of_results(node, opset, inputs, results, attributes, self._storage))
+            return results
         except UnsupportedError as error:
             flags = self.deciding_inputs.flags(error.value) if isinstance(error, NotKnownError) else []
             self._problems.add(": ".join([str(error), *([" and ".join(flags)] if flags else [])]))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import onnx
 
-from ...dtypes import STORAGE_TYPES
+from ...dtypes import STORAGE_TYPES, storage_type
+from ...graph.ir import Attribute, Value
 
 _STATED = {
     ("", "CastLike"): (1, "to"),
@@ -23,3 +24,25 @@ def state_type(node: onnx.NodeProto, type_of: Callable[[int], int | None]) -> di
     index, name = _STATED.get((node.domain, node.op_type), (len(node.input), ""))
     number = type_of(index) if index < len(node.input) else None
     return {} if number is None or number not in STORAGE_TYPES else {name: number}
+
+
+def storage_of_results(
+    node: onnx.NodeProto,
+    opset: int,
+    inputs: Sequence[Value | None],
+    results: Sequence[Value | None],
+    attributes: Mapping[str, Attribute],
+    known: Mapping[Value, int],
+) -> dict[Value, int]:
+    """The numbers of the storage types that results have: the type that an attribute names, or that of an input which
+    has the same type by ONNX's schema. `known` are those of inputs."""
+    named = next((n for a in ("to", "output_dtype") if storage_type(n := attributes.get(a)) is not None), None)
+    if isinstance(named, int):
+        return {v: named for v in results if v is not None}
+    given = [(i, known[v]) for i, v in enumerate(inputs) if v is not None and v in known]
+    if not given or node.domain:
+        return {}
+    schema = onnx.defs.get_schema(node.op_type, opset)
+    of_input = {schema.inputs[min(i, len(schema.inputs) - 1)].type_str: number for i, number in given}
+    kinds = [schema.outputs[min(i, len(schema.outputs) - 1)].type_str for i in range(len(results))]
+    return {v: of_input[k] for v, k in zip(results, kinds, strict=True) if v is not None and k in of_input}
