@@ -17,6 +17,10 @@ _LARGEST_BIAS = 2.0**30
 """Quanta of a bias, so that int32 has room for the sums that are added."""
 
 
+_CLIPPED = (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7)
+"""Shares of the largest element that the range of four bits may end at."""
+
+
 @dataclass(frozen=True, slots=True)
 class Parameters:
     """An element x stands as round(x / scale) + zero, in `dtype`, "uint8" or "int8"."""
@@ -97,11 +101,18 @@ def encode_weights(weights: Array, form: WeightFormat, summed: int, channels: in
 
 
 def _encode_int4(weights: Array, axis: int, summed: int, block: int | None) -> Linear:
-    """Symmetric, with all 16 values: the element of the largest magnitude becomes -8, or the scale is negative."""
+    """Symmetric, with all 16 values: the largest element becomes -8, so that scales may be negative, or
+    is clipped to that, by the one of _CLIPPED with which the squares of errors add up to the least."""
     grouped, along = (_blocks(weights, summed, block), summed + 1) if block else (_rows(weights, axis), 1)
     at = np.abs(grouped).argmax(along, keepdims=True)
-    scale = (np.take_along_axis(grouped, at, along).squeeze(along) / -8).astype(np.float32)
-    scale = np.where(scale == 0, np.float32(1), scale)
+    largest = np.take_along_axis(grouped, at, along) / -8
+    largest = np.where(largest == 0, 1, largest)
+    scale, least = largest, np.full(largest.shape, np.inf)
+    for clipped in _CLIPPED:
+        tried = largest * clipped
+        error = np.square(grouped - np.rint(grouped / tried).clip(-8, 7) * tried).sum(along, keepdims=True)
+        scale, least = np.where(error < least, tried, scale), np.minimum(error, least)
+    scale = scale.squeeze(along).astype(np.float32)
     quanta = np.rint(weights / spread(scale, weights.shape, axis, block)).clip(-8, 7)
     return Linear(quanta.astype(np.int8), scale, axis=axis, block=block, bits=4)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -48,21 +49,36 @@ def measure_own_errors(
     return sums.errors
 
 
-def measure_errors(
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The errors of layers in a quantised model, where they read what others rounded, and those of its `outputs`.
+    `exact` and `rounded` are for each sample the first output in float32 and quantised."""
+
+    layers: Errors
+    outputs: Errors
+    exact: Sequence[Array]
+    rounded: Sequence[Array]
+
+
+def compare(
     graph: Graph, quantized: Quantized, units: Sequence[Unit], samples: Sequence[Sample], cache: Cache | None
-) -> tuple[Errors, Errors]:
-    """The errors of layers in the quantised model, where they read what others rounded; and those of its outputs."""
+) -> Comparison:
+    """Runs both models."""
     layers = {u.name: (u.output, quantized.results[u.output]) for u in units if u.layer}
     ports = {a.name: (a, b) for a, b in zip(graph.outputs, quantized.graph.outputs, strict=True) if a.dtype.is_float}
     layer_sums, output_sums = Sums(), Sums()
     pairs = [*layers.values(), *ports.values()]
-    exact = run_graph(graph, (a for a, _ in pairs), samples, cache)
-    rounded = run_graph(quantized.graph, (b for _, b in pairs), samples, cache)
+    firsts = graph.outputs[0], quantized.graph.outputs[0]
+    exact = run_graph(graph, (firsts[0], *(a for a, _ in pairs)), samples, cache)
+    rounded = run_graph(quantized.graph, (firsts[1], *(b for _, b in pairs)), samples, cache)
+    results: tuple[list[Array], list[Array]] = [], []
     for one, other in zip(exact, rounded, strict=True):
+        results[0].append(one[firsts[0]])
+        results[1].append(other[firsts[1]])
         for sums, named in ((layer_sums, layers), (output_sums, ports)):
             for name, (a, b) in named.items():
                 sums.add(name, one[a], other[b])
-    return layer_sums.errors, output_sums.errors
+    return Comparison(layer_sums.errors, output_sums.errors, *results)
 
 
 def mean_differences(

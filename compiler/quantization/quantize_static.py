@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ..errors import InputError
-from ..graph.ir import Graph
+from ..graph.ir import Array, Graph
 from ..system.cache import Cache
 from .correct_bias import correct_bias
 from .equalize import equalize, find_pairs
 from .insert_quantization import Quantized, Scheme, insert_quantization
 from .labels import Accuracy, Labels, measure_accuracy
-from .measure_layers import Errors, measure_errors, measure_own_errors
+from .measure_layers import Errors, compare, measure_own_errors
 from .ranges import observe_ranges
 from .result import Quantization, QuantizedLayer, QuantizedModel
 from .run_graph import run_graph
@@ -60,7 +60,8 @@ def quantize_static(
     kept = _restored(work)
     model = work.quantized(kept)
     units = without(work.units, kept)
-    in_model, outputs = measure_errors(work.graph, model, units, samples, cache)
+    comparison = compare(work.graph, model, units, samples, cache)
+    in_model = comparison.layers
     layers = []
     for u in every:
         name = u.name
@@ -80,12 +81,11 @@ def quantize_static(
     report = Quantization(
         f"int8, values between layers {static.activations} by {static.method}",
         tuple(layers),
-        outputs,
+        comparison.outputs,
         len(samples),
         equalized,
         tuple(n for n in in_model if n in work.scheme.corrections),
-        work.exact if labels else None,
-        work.accuracy(model) if labels else None,
+        *(work.measured(results) if labels else None for results in (comparison.exact, comparison.rounded)),
     )
     return QuantizedModel(model.graph, model.stored, report)
 
@@ -130,7 +130,7 @@ class _Work:
 
     @cached_property
     def exact(self) -> Accuracy:
-        return self._accuracy(self.graph)
+        return self.accuracy(self.graph)
 
     def quantized(self, kept: Sequence[str] = ()) -> Quantized:
         """With these layers in float32, too; so are operands of theirs that no other layer reads."""
@@ -139,13 +139,13 @@ class _Work:
         exact = {v for u in self.every for v in u.data if u.layer and u.name not in names}
         return insert_quantization(self.graph, units, self.scheme, exact)
 
-    def accuracy(self, model: Quantized) -> Accuracy:
-        return self._accuracy(model.graph)
-
-    def _accuracy(self, graph: Graph) -> Accuracy:
-        assert self.labels is not None
+    def accuracy(self, graph: Graph) -> Accuracy:
         output = graph.outputs[0]
-        results = (arrays[output] for arrays in run_graph(graph, (output,), self.samples, self.cache))
+        return self.measured([arrays[output] for arrays in run_graph(graph, (output,), self.samples, self.cache)])
+
+    def measured(self, results: Sequence[Array]) -> Accuracy:
+        """The accuracy of a model whose first output is `results`."""
+        assert self.labels is not None
         return measure_accuracy(zip(self.samples, results, strict=True), self.labels)
 
 
@@ -166,8 +166,8 @@ def _equalized(work: _Work) -> tuple[_Work, tuple[str, ...]]:
 
 
 def _output_error(work: _Work) -> float:
-    _, outputs = measure_errors(work.graph, work.quantized(), work.units, work.samples, work.cache)
-    return sum(e * e for e in outputs.values())
+    comparison = compare(work.graph, work.quantized(), work.units, work.samples, work.cache)
+    return sum(e * e for e in comparison.outputs.values())
 
 
 def _restored(work: _Work) -> tuple[str, ...]:
@@ -179,7 +179,7 @@ def _restored(work: _Work) -> tuple[str, ...]:
     worst = sorted(work.own, key=lambda name: -work.own[name])
 
     def holds(count: int) -> bool:
-        accuracy = work.accuracy(work.quantized(worst[:count]))
+        accuracy = work.accuracy(work.quantized(worst[:count]).graph)
         return work.exact.percent - accuracy.percent <= allowed + 1e-9
 
     return tuple(worst[: _fewest(holds, len(worst))])

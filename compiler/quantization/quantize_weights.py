@@ -13,7 +13,7 @@ from ..graph.stored import Stored
 from ..system.cache import Cache
 from .encode import encode_weights
 from .insert_quantization import Quantized
-from .measure_layers import Sums, measure_errors
+from .measure_layers import Sums, compare
 from .result import Quantization, QuantizedLayer, QuantizedModel
 from .run_graph import run_graph
 from .samples import Sample
@@ -54,7 +54,7 @@ def quantize_weights(
     }
     model = _replaced(graph, [x for x in layers if x.node.name not in kept])
     units = [Unit((x.node,), (), layer=True, moves=False) for x in layers if x.node.name not in kept]
-    in_model, outputs = measure_errors(graph, model, units, samples, cache)
+    comparison = compare(graph, model, units, samples, cache)
     rows = []
     for x in layers:
         name, before = x.node.name, 4 * graph.constants[x.weights].size
@@ -65,13 +65,13 @@ def quantize_weights(
                 x.node.op,
                 "float32" if why else str(form),
                 own[name],
-                in_model.get(name),
+                comparison.layers.get(name),
                 (before, before if why else x.stored.bytes),
                 why,
             )
         )
     return QuantizedModel(
-        model.graph, model.stored, Quantization(f"{form} weights", tuple(rows), outputs, len(samples))
+        model.graph, model.stored, Quantization(f"{form} weights", tuple(rows), comparison.outputs, len(samples))
     )
 
 

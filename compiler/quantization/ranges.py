@@ -71,9 +71,13 @@ def choose_percentile(counts: Array, seen: Range) -> Range:
 
 def choose_entropy(counts: Array, seen: Range) -> Range:
     """The range around zero in which LEVELS levels tell most of the distribution: the least Kullback-Leibler divergence
-    of the elements, as far as they are clipped to the range, from what their levels stand for."""
+    of the elements, as far as they are clipped to the range, from what their levels stand for.
+
+    Zeros, which are most of the elements behind a Relu, do not count, since they are represented exactly.
+    """
     if seen.low == seen.high:
         return seen
+    counts = _without_zeros(counts, seen)
     edges = np.linspace(seen.low, seen.high, BINS + 1)
     middles = (edges[1:] + edges[:-1]) / 2
     largest = max(abs(seen.low), abs(seen.high))
@@ -86,6 +90,17 @@ def choose_entropy(counts: Array, seen: Range) -> Range:
         if divergence < least:
             least, best = divergence, Range(max(seen.low, -float(threshold)), min(seen.high, float(threshold)))
     return best
+
+
+def _without_zeros(counts: Array, seen: Range) -> Array:
+    """The histogram with as many elements in the bin of zero as in its neighbours, at most."""
+    if not seen.low <= 0 <= seen.high:
+        return counts
+    at = min(int(-seen.low / (seen.high - seen.low) * BINS), BINS - 1)
+    neighbours = [counts[i] for i in (at - 1, at + 1) if 0 <= i < BINS]
+    changed = counts.copy()
+    changed[at] = min(changed[at], max(neighbours))
+    return changed
 
 
 def _divergence(counts: Array, start: int, stop: int) -> float:

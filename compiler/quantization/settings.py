@@ -97,7 +97,9 @@ class QuantizeOptions:
         if static is not None:
             static.check()
             if self.calibration is None:
-                raise InputError("--quantize int8 measures ranges on data: give --calibrate FOLDER")
+                raise InputError(
+                    "--quantize int8 measures ranges on data: give --calibrate FOLDER (in Python calibration=)"
+                )
         if static is not None and static.accuracy_drop is not None and self.labels is None:
             raise InputError("--accuracy-drop compares with labels of the calibration data: give --labels FILE.json")
         if self.save is not None and (self.save.is_dir() or not self.save.resolve().parent.is_dir()):
