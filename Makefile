@@ -35,7 +35,7 @@ test: lint .venv/browsers .venv/node ## install what tests need, lint, run the t
 test-all: lint .venv/browsers ## the same with every row and every draw that CI samples
 	$(PYTEST) --effort all
 
-fuzz: .venv/browsers ## look for faults: MINUTES=10 KIND=bytes|protobuf|nodes|graphs|growth|names|page SEED=1 CASES=1
+fuzz: .venv/browsers ## look for faults: MINUTES=10 KIND=bytes|protobuf|nodes|graphs|quanta|growth|names|page SEED=1 CASES=1
 	$(BIN)/python tests/fuzz --minutes $(MINUTES) $(addprefix --kind ,$(KIND)) $(addprefix --seed ,$(SEED)) \
 	  $(addprefix --cases ,$(CASES))
 

@@ -65,6 +65,14 @@ PROGRAMS: Mapping[Effort, Mapping[str, int]] = {
 FEW_PROGRAMS: Mapping[Effort, int] = {"check": 1, "ci": 5, "all": 250}
 """On the other targets."""
 
+QUANTA: Mapping[Effort, Mapping[str, int]] = {
+    "check": {"native": 12, "wasm": 2},
+    "ci": {"native": 60, "wasm": 16, "wasm-relaxed": 16, "c": 4, "opencl": 4, "webgpu": 12, "webgl": 12},
+    "all": dict.fromkeys(("native", "wasm", "wasm-relaxed", "c"), 2000)
+    | dict.fromkeys(("opencl", "webgpu", "webgl"), 300),
+}
+"""By target: so many random graphs of quantised tensors (`test_random_quanta`)."""
+
 VARIANTS_OF_NODES: Mapping[Effort, int] = {"check": 64, "ci": 8, "all": 1}
 """Every so many of the small changes to a node (`fuzz/vary_node`) run; there are 98,000."""
 

@@ -18,13 +18,16 @@ MOST_ELEMENTS, LARGEST = 20_000, 1e3
 
 @dataclass
 class RandomGraph:
-    """A graph in the making: its nodes, and an example of every value."""
+    """A graph in the making: its nodes, and an example of every value. `parameters` are values that depend on weights
+    alone."""
 
     seed: int
+    opset: int = 18
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     inputs: dict[str, Array] = field(default_factory=dict)
     weights: dict[str, Array] = field(default_factory=dict)
     values: dict[str, Array] = field(default_factory=dict)
+    parameters: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.draw = random.Random(self.seed)
@@ -45,7 +48,8 @@ class RandomGraph:
 
     def pick(self, ranks: Sequence[int] = range(1, 7)) -> str | None:
         """A float value, oftener a late one, so that graphs grow long as well as wide."""
-        fit = [n for n, a in self.values.items() if a.dtype == np.float32 and a.ndim in ranks]
+        floats = [n for n, a in self.values.items() if a.dtype == np.float32 and a.ndim in ranks]
+        fit = [n for n in floats if n not in self.parameters]
         return None if not fit else fit[-1] if self.draw.random() < 0.5 else self.draw.choice(fit[-6:])
 
     def add(self, op: str, inputs: list[str], outputs: int = 1, **attributes: Any) -> list[str]:
@@ -83,12 +87,14 @@ class RandomGraph:
             [helper.make_empty_tensor_value_info(n) for n in outputs],
             [numpy_helper.from_array(a, n) for n, a in self.weights.items() if n in used],
         )
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
+        versions = {"": self.opset} | {node.domain: 1 for node in nodes if node.domain}
+        imports = [helper.make_opsetid(domain, version) for domain, version in versions.items()]
+        return helper.make_model(graph, opset_imports=imports, ir_version=10)
 
     def model(self) -> onnx.ModelProto:
         """Outputs are all that nobody reads, some that somebody does, and now and then an input."""
         used = {n for node in self.nodes for n in node.input}
-        made = [n for node in self.nodes for n in node.output]
+        made = [n for node in self.nodes for n in node.output if n not in self.parameters]
         outputs = [n for n in made if n not in used or self.draw.random() < 0.08]
         if self.draw.random() < 0.06:
             outputs.append(self.draw.choice(list(self.inputs)))

@@ -13,7 +13,7 @@ from fuzz.pool import Pool
 from fuzz.shrink_case import shrink_case
 from fuzz.write_finding import again, list_operators, write_finding
 
-SHARES = {"protobuf": 8, "bytes": 4, "nodes": 8, "graphs": 2, "growth": 1, "names": 1, "page": 2}
+SHARES = {"protobuf": 8, "bytes": 4, "nodes": 8, "graphs": 2, "quanta": 4, "growth": 1, "names": 1, "page": 2}
 """Cases of each kind in a round."""
 SHRUNK = 4
 """Cases with one fault that are shrunk."""

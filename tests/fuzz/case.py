@@ -9,7 +9,7 @@ import numpy as np
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-KINDS = ("bytes", "protobuf", "nodes", "graphs", "growth", "names", "page")
+KINDS = ("bytes", "protobuf", "nodes", "graphs", "quanta", "growth", "names", "page")
 
 
 @dataclass(frozen=True)

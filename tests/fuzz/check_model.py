@@ -15,6 +15,7 @@ from drivers import missing
 from fuzz.case import Array, Outcome, Subject
 from fuzz.check_bundle import check_bundle
 from fuzz.compare import disagreement, nudged
+from fuzz.doubt_quanta import DOUBTS_OF_QUANTA, doubt_quanta, quantises
 from fuzz.edit_tensors import is_whole, parameters
 from fuzz.measure_peak import measure_peak
 from fuzz.prepare_folder import SECRET, prepare_folder
@@ -138,9 +139,7 @@ def _check(subject: Subject, path: Path, phase: Phase) -> tuple[str, str]:
         phase("evaluate")
         _check_definitions(path, shapes, subject, got)
         return "accepted, onnxruntime refuses", str(error)
-    why = disagreement(
-        got, want, lambda seed: _reference(path, nudged(subject.feeds, seed)), halves=_has_halves(subject.model)
-    )
+    why = _disagreement(path, subject, got, want)
     if why and (_leaves_open(subject.model) or _has_extremes(subject)):
         _check_definitions(path, shapes, subject, got)
         return "as defined, unlike onnxruntime", why
@@ -149,6 +148,14 @@ def _check(subject: Subject, path: Path, phase: Phase) -> tuple[str, str]:
     if why:
         raise Fault(f"another result than onnxruntime's ({target})", why)
     return f"agrees ({target})", ""
+
+
+def _disagreement(path: Path, subject: Subject, got: Mapping[str, Array], want: Mapping[str, Array]) -> str:
+    model = _parsed(subject.model)
+    if subject.strict and model is not None and quantises(model):
+        return disagreement(got, want, doubt_quanta(model, subject.feeds), doubts=DOUBTS_OF_QUANTA)
+    halves = _has_halves(subject.model)
+    return disagreement(got, want, lambda seed: _reference(path, nudged(subject.feeds, seed)), halves=halves)
 
 
 def _ranks(results: Mapping[str, Array]) -> dict[str, int]:

@@ -30,10 +30,16 @@ def nudged(feeds: Results, seed: int) -> dict[str, Array]:
 
 
 def disagreement(
-    got: Results, want: Results, reference: Callable[[int], Results], *, halves: bool = False, overflows: bool = False
+    got: Results,
+    want: Results,
+    reference: Callable[[int], Results],
+    *,
+    halves: bool = False,
+    overflows: bool = False,
+    doubts: int = DOUBTS,
 ) -> str:
     """Why `got` is not what is wanted; empty where it is. `reference` gives the results for inputs that are nudged by a
-    seed: what changes there may differ. With `overflows` only finite numbers are compared."""
+    seed, of so many `doubts`: what changes there may differ. With `overflows` only finite numbers are compared."""
     if sorted(got) != sorted(want):
         return f"outputs {sorted(got)}, expected {sorted(want)}"
     again = functools.cache(reference)
@@ -44,7 +50,7 @@ def disagreement(
         wrong = _wrong(actual, expected, halves)
         if overflows and expected.dtype.kind == "f":
             wrong &= np.isfinite(actual) & np.isfinite(expected)
-        for seed in range(DOUBTS):
+        for seed in range(doubts):
             if not wrong.any():
                 break
             other = again(seed)[name]

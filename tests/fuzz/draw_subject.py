@@ -18,6 +18,10 @@ from fuzz.vary_node import vary_node
 from google.protobuf.message import DecodeError
 from onnx import helper
 from op_table import feeds, untyped_model
+from random_quanta import random_quanta
+
+TARGETS = ("native", "native", "native", "wasm", "webgl", "webgpu")
+"""Of random graphs."""
 
 LARGEST_INPUTS = 1 << 24
 """Elements; a model that takes more is compiled, and not run."""
@@ -31,8 +35,11 @@ def draw_subject(case: Case) -> Subject:
     draw = Random(zlib.crc32(case.kind.encode()) << 32 | case.seed)
     if case.kind == "graphs":
         graph = long_graph(case.seed)
-        targets = ("native", "native", "native", "wasm", "webgl", "webgpu")
-        return Subject(graph.model().SerializeToString(), graph.inputs, draw.choice(targets), strict=True)
+        return Subject(graph.model().SerializeToString(), graph.inputs, draw.choice(TARGETS), strict=True)
+    if case.kind == "quanta":
+        quanta = random_quanta(case.seed)
+        target = draw.choice((*TARGETS, "wasm-relaxed"))
+        return Subject(quanta.model().SerializeToString(), quanta.inputs, target, strict=True)
     if case.kind == "names":
         return Subject(draw_names(case).model.SerializeToString(), {}, "bundle", strict=True)
     if case.kind == "growth":

@@ -14,7 +14,7 @@ from fuzz.reduce_subject import smaller
 
 def count_parts(case: Case) -> int:
     """The number of parts that can be left out of the case that a seed gives."""
-    if case.kind in ("graphs", "nodes", "names"):
+    if case.kind in ("graphs", "quanta", "nodes", "names"):
         return 0
     return len(draw_page(case).parts if case.kind == "page" else draw_subject(case).edits)
 

@@ -19,6 +19,7 @@ SEEDS = {
     "protobuf": range(240),
     "nodes": range(500),
     "graphs": range(16),
+    "quanta": range(16),
     "names": range(3),
     "page": range(30),
 }
