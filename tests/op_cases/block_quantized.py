@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from op_cases._arrays import Arrays, ints
 from op_table import Array, Case
 
@@ -54,6 +56,35 @@ _PRODUCTS = [
     _product("4-bias", 4, 64, 64, 5, None, None, _a.normal(5), rows=(2, 3)),
     _product("4-run-time", 4, 16, 32, 5, _bytes(5, 1), known=frozenset()),
     _product("4-vector-large", 4, 32, 512, 96, rows=(1, 1)),
+]
+
+
+def _with_quanta(id: str, bits: int, zeros: Array | None, rows: tuple[int, ...]) -> Case:
+    """accuracy_level=4 with few rows: activations of 8 bits in the blocks of the weights. Whether onnxruntime does so
+    depends on the processor."""
+    size, depth, columns = 32, 96, 21
+    case = _product(id, bits, size, depth, columns, zeros, rows=rows, accuracy_level=4)
+    x, packed, scales = (np.asarray(a) for a in case.inputs[:3])
+    blocks, parts = depth // size, 8 // bits
+
+    def unpacked(words: Array, count: int) -> Array:
+        fields = [words.astype(np.int64) >> (bits * i) & ((1 << bits) - 1) for i in range(parts)]
+        return np.stack(fields, -1).reshape(*words.shape[:-1], -1)[..., :count]
+
+    w = unpacked(packed, size)
+    zero = np.full((columns, blocks), 1 << (bits - 1)) if zeros is None else unpacked(zeros, blocks)
+    by_block = x.reshape(-1, blocks, size)
+    step = np.abs(by_block).max(-1) / np.float32(127)
+    quanta = np.clip(np.rint(by_block / step[..., None]), -127, 127).astype(np.int64)
+    sums = np.einsum("rbk,nbk->rbn", quanta, w - zero[..., None])
+    y = np.einsum("rbn,nb,rb->rn", sums, scales.astype(np.float64), step.astype(np.float64))
+    return replace(case, expected=(y.reshape(*x.shape[:-1], columns).astype(np.float32),))
+
+
+_PRODUCTS += [
+    _with_quanta("4-quanta", 4, None, (1,)),
+    _with_quanta("4-quanta-zeros", 4, _bytes(21, 2), (1, 2)),
+    _with_quanta("8-quanta", 8, None, (1, 1)),
 ]
 
 _ROWS = ints(0, 3, -1, 2).reshape(2, 2)

@@ -330,3 +330,18 @@ def test_both_variants_for_wasm_read_the_same_weights(width: int, columns: int) 
         lowered = lower_model(import_model(model([conv], {"x": x}, ["y"], w)))
         relaxed, plain = (compile_for_cpu(lowered, t).weights for t in (WASM_RELAXED, WASM_PLAIN))
         assert relaxed == plain, lines
+
+
+@pytest.mark.parametrize("columns", [1024, 1029])
+@pytest.mark.parametrize("target", TARGETS, ids=lambda t: t.name)
+def test_long_columns_are_added_a_line_of_memory_at_a_time(target: Target, columns: int) -> None:
+    """Where their elements are so far apart that lines share sets of a cache: several vectors together."""
+    proto = model([node("ReduceSum", ["x"], ["y"], keepdims=0, axes=[0])], {"x": [65, columns]}, ["y"], opset=11)
+    check_model(proto, [target], work=10**7)
+    ((_, stages),) = stages_of(lower_model(run_graph_passes(import_model(proto))), target)
+    unrolled = [
+        n.var.extent
+        for n in walk(dict(stages)["schedule_cpu"].body)
+        if isinstance(n, For) and n.kind is LoopKind.UNROLL
+    ]
+    assert (4 in unrolled) == (columns == 1024)

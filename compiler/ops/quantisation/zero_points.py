@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...dtypes import I8, I16, I32
-from ...ir.nodes import Expr
+from ...ir.nodes import Buffer, Expr
 from ...tensor import Tensor, compute
-from ...tensor.evaluate import evaluate
+from ...tensor.evaluate import depends_only_on_constants, evaluate
 from ...tensor.fold_tensor import fold
 from ..call import Call
 
@@ -38,14 +38,19 @@ def less_zero_point(name: str, t: Tensor, zero: Tensor | None, place: ZeroPointA
         wide = t.read(index).cast(I16)
         return wide if zero is None else wide - place(index, zero).cast(I16)
 
-    difference = compute(name, t.shape, (t, zero), value)
-    if t.data is None or (zero is not None and zero.data is None):
-        return difference
-    data = evaluate(difference)
+    return narrowed(compute(name, t.shape, (t, zero), value))
+
+
+def narrowed(t: Tensor) -> Tensor:
+    """The int16 `t`; of constants the elements, as int8 where that holds them."""
+    if not depends_only_on_constants(t):
+        return t
+    data = evaluate(t)
     narrow = data.astype(I8.numpy)
-    if (narrow == data).all():
-        return fold(compute(name, t.shape, (t, zero), lambda *i: value(*i).cast(I8)), narrow)
-    return fold(difference, data)
+    if not (narrow == data).all():
+        return fold(t, data)
+    assert t.body is not None
+    return fold(Tensor(Buffer(t.name, t.extents, I8), t.axes, t.body.cast(I8), t.reads), narrow)
 
 
 def factor(element: Expr) -> Expr:

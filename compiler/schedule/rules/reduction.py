@@ -28,10 +28,12 @@ from ..steps import (
     powers_below,
     reorder,
     rfactor,
+    segments,
     sink,
     split,
     tag,
     tiles_of,
+    vector_segments,
     vectorise,
     vectors_of,
 )
@@ -45,16 +47,20 @@ WINDOW_UNROLL = 16
 LARGEST_UNROLL = 64
 """Elements of a window that a choice may unroll."""
 
+LONG_COLUMN = 64
+"""Elements of a column that stay in no cache where their lines share sets."""
+
 NEIGHBOURS = 4
 """Outputs along a row that are computed together; twice as many where they share loads."""
 
 
 @dataclass(frozen=True, slots=True)
 class WindowPlan:
-    """So many `neighbours` along a row are computed together, the innermost `unrolled` reduction loops unrolled;
-    `outlined`: all channels of a tile are one function."""
+    """So many `neighbours` along a row are computed together, in so many `vectors` each, the innermost `unrolled`
+    reduction loops unrolled; `outlined`: all channels of a tile are one function."""
 
     neighbours: int
+    vectors: int
     unrolled: int
     outlined: bool
 
@@ -94,6 +100,8 @@ def _in_memory_order(stmt: Stmt, nest: Reduction) -> Stmt:
 def _lanes_across(stmt: Stmt, nest: Reduction, plan: WindowPlan, target: Target) -> Stmt:
     """Lanes are neighbouring outputs."""
     lane_loop = nest.loops[-1]
+    if plan.vectors > 1:
+        return _in_vectors(stmt, lane_loop, plan.vectors, target)
     stmt, pairs = split(stmt, lane_loop, vectors_of(lane_loop, target.lanes))
     if plan.neighbours > 1:
         row = nest.loops[-2]
@@ -107,6 +115,17 @@ def _lanes_across(stmt: Stmt, nest: Reduction, plan: WindowPlan, target: Target)
     return simplify_stmt(outline(stmt, around=tuple(outer for outer, _ in pairs) if plan.outlined else ()))
 
 
+def _in_vectors(stmt: Stmt, lane_loop: Var, vectors: int, target: Target) -> Stmt:
+    """Several vectors of neighbouring outputs together: one line of memory has their operands."""
+    stmt, tiles = split(stmt, lane_loop, segments(lane_loop.extent, vectors * target.lanes))
+    for _, inner in tiles:
+        stmt = sink(stmt, inner)
+        stmt, parts = split(stmt, inner, vector_segments(inner.extent, target.lanes))
+        for outer, lane in parts:
+            stmt = vectorise(tag(stmt, outer, LoopKind.UNROLL), lane, target.lanes)
+    return simplify_stmt(outline(stmt))
+
+
 def _plan_window(nest: Reduction, target: Target, choices: Choices) -> WindowPlan:
     neighbours, unrolled = _window(nest, target)
     short = _count(nest.over) <= WINDOW_UNROLL
@@ -117,8 +136,11 @@ def _plan_window(nest: Reduction, target: Target, choices: Choices) -> WindowPla
     unrolled = min(unrolled, fixed)
     counts = [n for n in range(fixed + 1) if _count(nest.over[len(nest.over) - n :]) <= LARGEST_UNROLL]
     unrolled = choices.choose("unrolled", ordered(unrolled, counts))
+    vectors = 1
+    if neighbours == 1 and _is_apart(nest, target):
+        vectors = choices.choose("vectors", [n for n in (4, 2, 1) if n * target.lanes <= nest.loops[-1].extent])
     # The loop over the channels of a tile is part of its function, unless the function is long enough without.
-    return WindowPlan(neighbours, unrolled, choices.choose("outlined", [short, not short]))
+    return WindowPlan(neighbours, vectors, unrolled, choices.choose("outlined", [short, not short]))
 
 
 def _window(nest: Reduction, target: Target) -> tuple[int, int]:
@@ -133,6 +155,15 @@ def _window(nest: Reduction, target: Target) -> tuple[int, int]:
         beside = nest.over[-1].extent if weights else 0
         return max(NEIGHBOURS, min(2 * NEIGHBOURS, target.registers - beside - 1)), 1
     return (NEIGHBOURS, every) if short else (1, 0)
+
+
+def _is_apart(nest: Reduction, target: Target) -> bool:
+    """Whether a column's elements are many, and so far apart that their lines displace each other in a cache: then all
+    of a line is read at once."""
+    if _count(nest.over) < LONG_COLUMN or nest.loops[-1].length is not None:
+        return False
+    last = nest.over[-1]
+    return any(target.costs.conflicts((a.stride(last) or 0) * a.node.buffer.dtype.bytes) for a in accesses(nest.value))
 
 
 def _overlaps(nest: Reduction, row: Var) -> bool:
