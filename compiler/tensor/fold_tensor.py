@@ -21,7 +21,6 @@ MOST_READS = 4
 
 _GROWING = (F16.numpy, F32.numpy, I8.numpy, I16.numpy, U8.numpy)
 _EXACT = ("+", "-", "*", *COMPARISONS)
-_GROWING = tuple(t.numpy for t in (F16, F32, I8, I16))
 _DTYPES = frozenset({BOOL, F16, F32, I8, I16, I32, U8, U16, U32})
 
 
