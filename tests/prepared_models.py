@@ -127,6 +127,25 @@ def floats() -> onnx.ModelProto:
     return model(nodes, {"x": [3, 256]}, ["y"], weights, 21)
 
 
+NORMAL = np.sort(random((16,), 6))
+INDICES = _random.integers(0, 16, (256, 96)).astype(onnx.helper.tensor_dtype_to_np_dtype(onnx.TensorProto.UINT4))
+
+
+def codebook() -> onnx.ModelProto:
+    """Indices of 4 bits into a table, and a scale for each block of 32."""
+    nodes = [
+        node("Cast", ["w"], ["i"], to=onnx.TensorProto.INT32),
+        node("Gather", ["table", "i"], ["e"]),
+        node("Reshape", ["e", "blocks"], ["b"]),
+        node("Mul", ["b", "s"], ["m"]),
+        node("Reshape", ["m", "shape"], ["d"]),
+        node("MatMul", ["x", "d"], ["y"]),
+    ]
+    weights = {"w": INDICES, "table": NORMAL, "s": BLOCK_SCALES.T[:, None].copy()}
+    weights |= {"blocks": np.array([8, 32, 96]), "shape": np.array([256, 96])}
+    return model(nodes, {"x": [3, 256]}, ["y"], weights, 21)
+
+
 MODELS = {
     "convolution": (convolution, WEIGHTS.nbytes),
     "products": (products, MATRIX.nbytes + 16 * 192 * 4),
@@ -135,6 +154,7 @@ MODELS = {
     "spectrum": (spectrum, 3 * 128 * 4),
     "int4-blocks": (int4_blocks, FOUR_BITS.size // 2 + ZEROS.size // 2 + BLOCK_SCALES.nbytes),
     "int4-columns": (int4_columns, FOUR_BITS.size // 2),
+    "codebook": (codebook, INDICES.size // 2 + BLOCK_SCALES.nbytes),
     "floats": (floats, EIGHT_BITS.size + SIXTEEN_BITS.nbytes),
     "blocks": (blocks, NIBBLES.nbytes + BLOCK_SCALES.nbytes),
 }

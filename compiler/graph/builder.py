@@ -23,7 +23,7 @@ from ..system.limits import FOLD_BYTES, FOLD_STEPS, CompileMemory, check_element
 from ..tensor import Tensor
 from ..tensor.computed_sizes import NONE, definition
 from ..tensor.evaluate import depends_only_on_constants, evaluate, unevaluated
-from ..tensor.fold_tensor import grows, may_prepare
+from ..tensor.fold_tensor import GROWTH, grows, may_prepare
 from .contents import contents, hashable
 from .define import define, tensor_of
 from .ir import DEQUANTIZE, Array, Attribute, Graph, Node, Value
@@ -135,7 +135,7 @@ class Builder:
 
     def computed_by(self, node: Node) -> None:
         """Keeps that `node` computes constants where they take more bytes of the file than what it reads, or are of
-        DEQUANTIZE."""
+        DEQUANTIZE. Of int32 these are indices of a codebook alone, which Cast widens."""
         values = [v for v in node.outputs if v is not None]
         if not all(v in self._constants for v in node.reads):
             return
@@ -144,7 +144,8 @@ class Builder:
         for v in values:
             data = self._constants[v]
             share = operands * data.nbytes / max(whole, 1)  # of several outputs
-            if grows(data, share) or node.op in DEQUANTIZE:
+            widened = node.op == "Cast" and data.dtype == np.int32 and data.nbytes >= share + GROWTH
+            if grows(data, share) or widened or node.op in DEQUANTIZE:
                 self._folded[v] = replace(node, outputs=tuple(o if o is v else None for o in node.outputs))
                 self._shipped[v] = share
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..dtypes import F32, I8, U8
+from ..dtypes import F32, I8, I32, U8
 from ..errors import BoundsError, UnsupportedError
 from ..ir.nodes import Const, Scalar, expr
 from ..ir.sizes import Size, capacities, capacity, equal, number, scalars_of, shown
@@ -53,7 +53,7 @@ def add_constants(graph: Graph, tensors: dict[Value, Tensor]) -> None:
 
 def _is_prepared(v: Value, data: Array, node: Node, tensors: Mapping[Value, Tensor]) -> bool:
     """Whether `node` computes the constant `v` at load: a dequantised one where the file has fewer bytes then."""
-    if v.dtype not in (F32, I8, U8) or not all(r in tensors for r in node.reads):
+    if v.dtype not in (F32, I8, I32, U8) or not all(r in tensors for r in node.reads):
         return False
     return node.op not in DEQUANTIZE or grows(data, shipped_bytes([tensors[r] for r in node.reads]))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import onnx
 import pytest
@@ -60,6 +62,20 @@ def test_a_model(text: str) -> None:
     assert 0 < report.outputs["y"] < 0.2
     assert all(0 < x.own < 0.2 for x in report.layers)
     assert operators(quantized)["up"] == ["Add"]
+    compiled = webnn_compile.compile(quantized, dims={"length": (1, 8)})
+    assert relative(compiled.run(feeds)["y"], result) < 1e-5
+
+
+@pytest.mark.parametrize("text", ["f16", "int8", "int4", "nf4", "nf4:block=300"])
+def test_weights_ship_in_few_bits(text: str, tmp_path: Path) -> None:
+    proto = model([node("MatMul", ["x", "w"], ["y"])], {"x": [2, 256]}, ["y"], {"w": random((256, 256))})
+    reports: list[Quantization] = []
+    file = tmp_path / "quantized.onnx"
+    file.write_bytes(webnn_compile.quantize(proto, weights=text, report=reports.append).SerializeToString())
+    (layer,) = reports[0].layers
+    files = webnn_compile.build_bundle(file, "webgl").files
+    shipped = sum(len(f.data) for f in files if f.kind == "weights")
+    assert shipped < 1.03 * layer.bytes[1] < 0.17 * {"f16": 4, "int8": 2}.get(text, 1) * 256**2 * 4
 
 
 def test_layers_with_large_errors_stay_in_float32() -> None:

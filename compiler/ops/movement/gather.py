@@ -35,6 +35,8 @@ def _known_in_range(call: Call, indices: Tensor, data: Tensor, axis: int) -> Ten
             f"index {constants[wrong].flat[0]} is out of range in a tensor of shape {shown(data.shape)}",
             "the model is invalid",
         )
+    if indices.prepared:  # what they are computed from is shipped
+        return indices
     return constant(indices.name, np.asarray(np.where(constants < 0, constants + extent, constants), np.int32))
 
 
@@ -52,7 +54,7 @@ def _index(indices: Tensor, at: Sequence[Expr], extent: Size) -> Expr:
         return simplify_expr(_within(number(indices.elements[0]), extent))
     if values is not None and values.size == 1 and not isinstance(extent, int):
         return simplify_expr(_within(Const(int(values.item())), extent))
-    if values is None or not isinstance(extent, int):
+    if values is None or indices.prepared or not isinstance(extent, int):
         return _within(to_int32(indices.read(tuple(at))), extent)
     if values.size == 1:
         return Const(int(values.item()))
