@@ -83,7 +83,7 @@ def _unpacked(number: int, *shape: int) -> Case:
     raw = words.astype(stored.word.numpy.newbyteorder("<")).tobytes()
     tensor = helper.make_tensor("w", number, shape, raw, raw=True)
     expected = numpy_helper.to_array(tensor).astype(stored.held.numpy)
-    name = f"unpack-{stored.name}-{'rows' if rows else 'row'}"
+    name = f"unpack-{stored.name}-{shape[-1]}"
     attributes = {"to": number, "shape": shape}
     return Case(name, "Unpack", (words,), attributes, expected=(expected,), domain="webnn_compile")
 
