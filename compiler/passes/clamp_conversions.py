@@ -48,14 +48,31 @@ def is_clamped(a: Expr, least: int = -(1 << 31), most: int = (1 << 31) - 1) -> b
 
 def _to_int32(a: Expr) -> Expr:
     """The int32 of a clamped vector. Whole numbers of few bits are the low bits of their sum with 1.5 * 2**23, which
-    rounds to the nearest, halves to even: an addition in place of a rounding and a conversion."""
+    rounds to the nearest, halves to even: an addition in place of a conversion, and of the rounding of an operand."""
     match a:
-        case Binary("min", Binary("max", Splat(Const(low)) as least, Unary("round", x)), Splat(Const(high)) as most):
-            if -(1 << 22) <= low <= high <= 1 << 22:
-                lanes, whole = lanes_of(a), Binary("min", Binary("max", least, x), most)
-                sums = Binary("+", whole, Splat(Const(float(SHIFT), F32), lanes))
-                return Binary("-", Bitcast(I32, sums), Splat(Const(SHIFT_BITS), lanes))
+        case Binary("min", Binary("max", Splat(Const(low)) as least, x), Splat(Const(high)) as most):
+            if -(1 << 22) <= low <= high <= 1 << 22 and _is_whole(x):
+                if isinstance(x, Unary):
+                    a = Binary("min", Binary("max", least, x.a), most)
+                lanes = lanes_of(a)
+                return Binary(
+                    "-", Bitcast(I32, a + Splat(Const(float(SHIFT), F32), lanes)), Splat(Const(SHIFT_BITS), lanes)
+                )
     return Cast(I32, a)
+
+
+def _is_whole(x: Expr) -> bool:
+    """Whether no element has a fraction: it was rounded, and integers were added."""
+    match x:
+        case Unary("round"):
+            return True
+        case Binary("+", a, b):
+            return _is_whole(a) and _is_whole(b)
+        case Splat(a, _) | Cast(_, Splat(a, _)):
+            return a.dtype.is_int or _is_whole(a)
+        case Cast(_, a):
+            return a.dtype.is_int
+    return False
 
 
 def _limits(to: DType) -> tuple[int, int]:

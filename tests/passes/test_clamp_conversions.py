@@ -74,3 +74,17 @@ def test_rounded_numbers_are_converted_by_an_addition() -> None:
         assert not any(isinstance(n, Unary) or (isinstance(n, Cast) and n.a.dtype == F32) for n in walk(after.body))
         (got,) = run_kernel(after, [data])
         np.testing.assert_array_equal(got, np.clip(np.rint(data), -100, 90).astype(to.numpy))
+
+
+def test_an_integer_is_added_before() -> None:
+    """As a zero point is: the rounding stays."""
+    data = np.arange(-1040, 1040, dtype=np.float32) / 4
+    x, z, i = Buffer("x", data.shape, F32), Buffer("z", (), U8), Var("i", len(data))
+    y = Buffer("y", x.shape, U8)
+    value = Cast(U8, Unary("round", Load(x, (i,))) + Load(z, ()).cast(F32))
+    kernel = Kernel("k", (x, z, y), For(i, Store(y, (i,), value), LoopKind.VECTOR))
+    after = clamp_conversions(vectorize_loops(flatten_indices(kernel)))
+    verify_kernel(after, "clamp_conversions")
+    assert not any(isinstance(n, Cast) and n.a.dtype == F32 for n in walk(after.body))
+    (got,) = run_kernel(after, [data, np.asarray(131, np.uint8)])
+    np.testing.assert_array_equal(got, np.clip(np.rint(data) + 131, 0, 255).astype(np.uint8))
