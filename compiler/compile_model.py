@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from .driver.build import build_manifest
 from .driver.optimise_model import import_graph, optimise_model
-from .driver.options import Options
+from .driver.options import ACTIVATIONS, Options
 from .driver.run_remote import PREFIX, compile_remote, parse_remote
 from .driver.targets import TARGETS as TABLE
 from .driver.targets import bundled_targets
@@ -41,6 +41,7 @@ def compile(
     threads: int = 1,
     fast_math: bool = True,
     precision: str = "f32",
+    activations: str = "model",
     cache: bool = True,
     compile_memory: int | None = None,
     records: str | Path | Sequence[str | Path] = (),
@@ -58,7 +59,8 @@ def compile(
     results. `fast_math` allows algorithms that round otherwise than the model's own operators, for convolutions up to
     1e-3 of the largest result. `precision` "f16" rounds large constants to float16, and on "webgpu", "opencl" and
     "cuda" tensors between kernels; sums are float32 everywhere. "tf32", on "cuda", rounds operands of large products to
-    ten bits of fraction. With `cache`, kernels of earlier calls come from the
+    ten bits of fraction. `activations`, "model", "f32" or "int8": as `--activations` of the command line.
+    With `cache`, kernels of earlier calls come from the
     user's cache folder. `compile_memory`, in bytes, is what compiling may take, by estimate; by default three quarters
     of the machine's memory. `records` are files of webnn-tune, whose schedules are used where they fit; `for_device` is
     the device that counts among theirs, by its name or part of it.
@@ -77,12 +79,15 @@ def compile(
         model_inputs(shapes, dims, constants),
         fast_math=fast_math,
         precision=precision,
+        activations=activations,
         threads=threads,
         cache=cache,
         compile_memory=compile_memory,
         records=_paths(records),
         for_device=for_device,
     )
+    if activations not in ACTIVATIONS:
+        raise InputError(f"activations={activations!r}: choose one of {', '.join(ACTIVATIONS)}")
     work = Work("the model", options, open_cache(enabled=cache), lambda _: None)
     optimised = optimise_model(import_graph(model, work), work)
     compiled = compile_remote(target, optimised, work) if remote else row.compile(row.lower(optimised, work), work)

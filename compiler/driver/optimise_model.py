@@ -36,7 +36,7 @@ def import_graph(model: Model, work: Work) -> Graph:
 
 def optimise_model(graph: Graph, work: Work) -> Optimised:
     """Runs the graph passes of the options."""
-    passes = graph_passes(work.options.opt_level, work.options.precision)
+    passes = graph_passes(work.options.opt_level, work.options.precision, work.options.activations)
     graph = run_graph_passes(graph, passes, work.dump)
     with deep_recursion():
         return Optimised(graph, lower_graph(graph))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from ..frontends.model_inputs import ModelInputs
 from ..graph.convert_float16 import convert_float16
 from ..graph.passes import GRAPH_PASSES, GraphPass
 from ..graph.round_constants import round_constants
+from ..graph.set_activations import activations_in_bytes, activations_in_floats
 from ..pipeline.tensor_passes import STAGES as TENSOR_STAGES
 from ..quantization.settings import QuantizeOptions
 from ..system.need_llvm import need_llvm
@@ -25,6 +27,8 @@ HOSTS = ("wasm", "js")
 
 PRECISIONS = ("f32", "f16")
 
+ACTIVATIONS = ("model", "f32", "int8")
+
 GPU_TILES = ("registers", "shared")
 
 CPUS = (*PROCESSORS, "host")
@@ -33,15 +37,22 @@ REQUIRED_PASSES: tuple[GraphPass, ...] = (convert_float16,)
 """Passes that code generation requires: the only graph passes of `--opt-level 0`."""
 
 
-def graph_passes(opt_level: int = 2, precision: str = "f32") -> tuple[GraphPass, ...]:
-    passes = GRAPH_PASSES if opt_level else REQUIRED_PASSES
+_OF_ACTIVATIONS: Mapping[str, tuple[GraphPass, ...]] = {
+    "model": (),
+    "f32": (activations_in_floats,),
+    "int8": (activations_in_bytes,),
+}
+
+
+def graph_passes(opt_level: int = 2, precision: str = "f32", activations: str = "model") -> tuple[GraphPass, ...]:
+    passes = (*_OF_ACTIVATIONS[activations], *(GRAPH_PASSES if opt_level else REQUIRED_PASSES))
     # Last, so that constants computed by other passes are rounded once.
     return (*passes, round_constants) if precision == "f16" else passes
 
 
-def stages(target: str, opt_level: int = 2, precision: str = "f32") -> tuple[str, ...]:
+def stages(target: str, opt_level: int = 2, precision: str = "f32", activations: str = "model") -> tuple[str, ...]:
     """The stages of `--dump after:TARGET:STAGE` for a target, in order."""
-    graph = names_of(graph_passes(opt_level, precision))
+    graph = names_of(graph_passes(opt_level, precision, activations))
     return ("import", *graph, *TENSOR_STAGES, "build_kernel", *TARGETS[target].stages())
 
 
@@ -49,7 +60,8 @@ def stages(target: str, opt_level: int = 2, precision: str = "f32") -> tuple[str
 class Options:
     """The command line's options. `inputs` are what --shape, --dim and --fix say. `dump` is STAGE or
     TARGET:STAGE; it and `report` may be None. With `host` "js" models that need WebAssembly are refused. `precision`
-    is one of PRECISIONS, for stored values: sums are float32. `gpu_tiles`, of GPU_TILES: where webgpu holds the
+    is one of PRECISIONS, for stored values: sums are float32. `activations`, of ACTIVATIONS: whether products of
+    weights in few bits quantise their first operand. `gpu_tiles`, of GPU_TILES: where webgpu holds the
     operands of large products. `threads` are those of a model that runs in this process.
 
     `processes` compile kernels, where these are many; None is one for each core. A program that sets more than one must
@@ -66,6 +78,7 @@ class Options:
     opt_level: int = 2
     fast_math: bool = True
     precision: str = "f32"
+    activations: str = "model"
     gpu_tiles: str = "registers"
     verify: bool = False
     dump: str | None = None
@@ -91,6 +104,8 @@ class Options:
         if self.quantize is not None:
             need_llvm("quantising")
             self.quantize.check()
+        if self.activations not in ACTIVATIONS:
+            raise InputError(f"--activations {self.activations}: choose one of {', '.join(ACTIVATIONS)}")
         if self.cpu is not None and self.cpu not in CPUS:
             raise InputError(f"--cpu {self.cpu}: choose one of {', '.join(CPUS)}")
         if self.alone is not None:
@@ -184,7 +199,7 @@ class Options:
 
     def stages(self, target: str) -> tuple[str, ...]:
         """The stages of `dump` for a target."""
-        return stages(target, self.opt_level, self.precision)
+        return stages(target, self.opt_level, self.precision, self.activations)
 
     def _check_dump(self, target: str, stage: str) -> None:
         what, bundled = f"--dump after:{self.dump}", bundled_targets()
