@@ -34,7 +34,10 @@ def _scaled(call: Call, total: Tensor, axis: int) -> Tensor:
     """The sums in float32, which may be rounded as sums of float32 are, scaled along `axis`."""
     converted = compute(f"{call.name}.sums", total.shape, (total,), lambda *i: total[i].cast(F32))
     sums = replace(converted, approximate=True)
-    factor, bias = call.input(4), call.optional(5)
+    factor, bias = (
+        _of_columns(call, 4, total, axis),
+        None if call.optional(5) is None else _of_columns(call, 5, total, axis),
+    )
 
     def along(t: Tensor, i: tuple[Expr, ...]) -> Expr:
         return t[i[axis]] if t.rank else t.read(())
@@ -46,10 +49,17 @@ def _scaled(call: Call, total: Tensor, axis: int) -> Tensor:
     return compute(f"{call.name}.scaled", total.shape, (sums, factor, bias), body)
 
 
+def _of_columns(call: Call, index: int, total: Tensor, axis: int) -> Tensor:
+    """Input `index`: a scalar, or one element for each place of `total` along the axis."""
+    call.check_dtypes((index,), F32)
+    return call.input(index, () if call.input(index).rank == 0 else (total.shape[axis],) if total.rank else ())
+
+
 def _centred_quantize(call: Call) -> Tensor:
     """QuantizeLinear(x, scale, zero point) less its zero point, as int16 between the attributes low and high. x is
     multiplied by the scale's reciprocal; a NaN becomes some number."""
-    x, scale = call.input(0), call.input(1)
+    call.check_dtypes((0, 1), F32)
+    x, scale = call.input(0), call.input(1, () if call.input(1).rank == 0 else (1,))
     reciprocal = fold(compute(f"{call.name}.reciprocal", (), (scale,), lambda: 1 / scale.read([Const(0)] * scale.rank)))
     low, high = (Const(float(call.attribute(name, 0)), F32) for name in ("low", "high"))
 
