@@ -11,7 +11,7 @@ import click
 
 from ..errors import InputError
 from ..quantization.samples import Pixels
-from ..quantization.settings import ACTIVATIONS, METHODS, QuantizeOptions, Static, parse_weights
+from ..quantization.settings import ACTIVATIONS, METHODS, WEIGHT_BITS, QuantizeOptions, Static, parse_weights
 from .explained import explained
 
 _FILE = click.Path(path_type=Path, readable=False)
@@ -80,6 +80,13 @@ _OPTIONS = (
         show_default=True,
         help="The type of values between layers.",
     ),
+    click.option(
+        "--weight-bits",
+        type=click.Choice([str(n) for n in WEIGHT_BITS]),
+        default=str(WEIGHT_BITS[0]),
+        show_default=True,
+        help="7: weights are from -63 to 63, which some processors multiply faster.",
+    ),
     click.option("--per-tensor", is_flag=True, help="One scale for all weights of a layer, in place of one a channel."),
     click.option(
         "--keep",
@@ -106,7 +113,8 @@ _OPTIONS = (
 
 
 _STATIC = (
-    "--calibration-method, --activation-type, --per-tensor, --equalize, --correct-bias, --accuracy-drop and --labels"
+    "--calibration-method, --activation-type, --weight-bits, --per-tensor, --equalize, --correct-bias, --accuracy-drop "
+    "and --labels"
 )
 _BOTH = "--calibrate, --keep and --save-quantized"
 
@@ -123,6 +131,7 @@ def quantize_options(command: Callable[..., None]) -> Callable[..., None]:
         std: tuple[float, ...],
         calibration_method: str,
         activation_type: str,
+        weight_bits: str,
         per_tensor: bool,
         keep: tuple[str, ...],
         equalize: bool,
@@ -136,6 +145,7 @@ def quantize_options(command: Callable[..., None]) -> Callable[..., None]:
             calibration_method,
             activation_type,
             per_channel=not per_tensor,
+            weight_bits=int(weight_bits),
             equalize=equalize,
             correct_bias=correct_bias,
             accuracy_drop=accuracy_drop,

@@ -32,6 +32,9 @@ GRAPH_PASSES: tuple[GraphPass, ...] = (
     share_transposes,
 )
 
+ONNX_PASSES = tuple(p for p in GRAPH_PASSES if p not in (integer_products, centre_quanta))
+"""Passes that leave operators of ONNX's domains alone in a graph, as an ONNX file has them."""
+
 
 def run_graph_passes(
     graph: Graph,

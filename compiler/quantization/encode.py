@@ -68,13 +68,15 @@ def least_scales(bias: Array, input_scale: float) -> Array:
     return least
 
 
-def encode_int8(weights: Array, axis: int | None, least: Array | None = None) -> Linear:
-    """Symmetric int8, without -128, with a scale for each place along `axis`, or one for all; none below `least`."""
+def encode_int8(weights: Array, axis: int | None, least: Array | None = None, bits: int = 8) -> Linear:
+    """Symmetric int8, of which so many `bits` are in use, without -128. There is a scale for each place along
+    `axis`, or one for all; none is below `least`."""
+    most = 2 ** (bits - 1) - 1
     others = tuple(d for d in range(weights.ndim) if d != axis)
-    largest = np.abs(weights.astype(np.float64)).max(others if axis is not None else None, initial=0.0) / 127
+    largest = np.abs(weights.astype(np.float64)).max(others if axis is not None else None, initial=0.0) / most
     scale = np.maximum(largest, 0.0 if least is None else least)
     scale = np.where(scale > 0, np.maximum(scale, LEAST_SCALE), 1.0).astype(np.float32)
-    quanta = np.rint(weights / spread(scale, weights.shape, axis)).clip(-127, 127)
+    quanta = np.rint(weights / spread(scale, weights.shape, axis)).clip(-most, most)
     return Linear(quanta.astype(np.int8), scale, axis=axis)
 
 

@@ -21,11 +21,13 @@ Corrections = Mapping[str, Array]
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """How values and weights are quantised: `ranges` of values, their element type, scales for each channel."""
+    """How values and weights are quantised: `ranges` of values, their element type, scales of weights for each channel,
+    and their bits."""
 
     ranges: Mapping[Value, Range]
     activations: str
     per_channel: bool
+    weight_bits: int
     corrections: Corrections = field(default_factory=dict)
 
 
@@ -203,7 +205,7 @@ class _Writer:
             least = least_scales(bias, scale)
             # Channels of the groups of a ConvTranspose have their scales in common.
             least = least.reshape(layer.repeats, -1).max(0) if axis is not None else least.max(initial=0)
-        weights = encode_int8(layer.weights, axis, least)
+        weights = encode_int8(layer.weights, axis, least, self._scheme.weight_bits)
         inputs: list[Value | None] = [self.read(data), self._keep(node.inputs[1], weights)]
         if bias is not None:
             name = node.inputs[2] if len(node.inputs) > 2 and node.inputs[2] is not None else f"{node.name}_bias"

@@ -11,7 +11,7 @@ import numpy as np
 from ..frontends.importers import import_model
 from ..frontends.model_inputs import Dim, ModelInputs
 from ..graph.ir import Graph
-from ..graph.passes import run_graph_passes
+from ..graph.passes import ONNX_PASSES, run_graph_passes
 from ..program.program import TensorSpec
 from ..system.cache import Cache
 from ..system.limits import CompileMemory
@@ -66,14 +66,15 @@ def inputs_left(model: onnx.ModelProto, inputs: ModelInputs) -> ModelInputs:
 
 def _import(model: Model, inputs: ModelInputs, options: QuantizeOptions, memory: CompileMemory) -> Graph:
     """The graph after the graph's passes, of an opset that has the form of the weights."""
-    from ..frontends.onnx.export_model import NEWEST_OPSET, export_model, raise_opset
+    from ..frontends.onnx.export_model import NEWEST_OPSET, check_flat, export_model, raise_opset
 
-    graph = run_graph_passes(import_model(model, inputs, memory))
+    graph = run_graph_passes(import_model(model, inputs, memory), ONNX_PASSES)
+    check_flat(graph)
     opset = max((n.opset for n in graph.nodes if not n.domain), default=NEWEST_OPSET)
     if opset >= (_STATIC_OPSET if isinstance(options.how, Static) or options.how.block is None else NEWEST_OPSET):
         return graph
     raised = raise_opset(export_model(graph))
-    return run_graph_passes(import_model(raised, inputs_left(raised, inputs), memory))
+    return run_graph_passes(import_model(raised, inputs_left(raised, inputs), memory), ONNX_PASSES)
 
 
 def _samples(graph: Graph, options: QuantizeOptions) -> list[Sample]:

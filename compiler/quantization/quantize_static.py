@@ -79,7 +79,8 @@ def quantize_static(
             )
         )
     report = Quantization(
-        f"int8, values between layers {static.activations} by {static.method}",
+        f"int8{' of 7 bits' if static.weight_bits == 7 else ''}, values between layers {static.activations} by "
+        f"{static.method}",
         tuple(layers),
         comparison.outputs,
         len(samples),
@@ -122,7 +123,7 @@ class _Work:
             return self.given
         values = dict.fromkeys(v for u in self.units for v in (*u.data, u.output))
         ranges = observe_ranges(self.graph, values, self.samples, self.static.method, self.cache)
-        return Scheme(ranges, self.static.activations, self.static.per_channel)
+        return Scheme(ranges, self.static.activations, self.static.per_channel, self.static.weight_bits)
 
     @cached_property
     def own(self) -> Errors:

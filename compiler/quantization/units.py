@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+import numpy as np
+
 from ..dtypes import F32
 from ..errors import InputError
 from ..graph.ir import Graph, Node, Value
@@ -145,9 +147,11 @@ def _unit(node: Node, graph: Graph) -> Unit | None:
 
 
 def _pads_with_zeros(node: Node, graph: Graph) -> bool:
+    if node.attributes.get("mode", "constant") != "constant":
+        return True
     value = node.inputs[2] if len(node.inputs) > 2 else None
-    zero = value is None or not graph.constants[value].any() if value is None or value in graph.constants else False
-    return node.attributes.get("mode", "constant") != "constant" or (zero and not node.attributes.get("value", 0.0))
+    padding = node.attributes.get("value", 0.0) if value is None else graph.constants.get(value)
+    return padding is not None and not np.any(padding)
 
 
 _MOVES: Mapping[str, Callable[[Node, Graph], bool]] = {

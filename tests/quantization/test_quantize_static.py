@@ -43,6 +43,7 @@ def step(proto: onnx.ModelProto, output: str) -> float:
         {},
         {"activations": "int8"},
         {"per_channel": False},
+        {"weight_bits": 7},
         {"method": "percentile"},
         {"method": "entropy", "equalize": True, "correct_bias": True},
     ],
@@ -204,6 +205,16 @@ def test_biases_are_corrected_where_that_helps() -> None:
 def test_mistakes(proto: onnx.ModelProto, data: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         webnn_compile.quantize(proto, data)
+
+
+def test_seven_bits() -> None:
+    (_, most), (_, fewer) = (quantize(residual(), pictures(), weight_bits=bits) for bits in (8, 7))
+    assert all(a.own < b.own < 3 * a.own for a, b in zip(most.layers, fewer.layers, strict=True))
+    quantized, _ = quantize(residual(), pictures(), weight_bits=7)
+    weights = [a for n, a in constants(quantized).items() if a.dtype == np.int8 and a.ndim > 1]
+    assert [int(np.abs(a).max()) for a in weights] == [63] * 6
+    with pytest.raises(InputError, match="--weight-bits 9: choose one of 8, 7"):
+        quantize(residual(), pictures(), weight_bits=9)
 
 
 def test_a_quantised_model_is_refused() -> None:

@@ -115,3 +115,12 @@ def test_few_weights_are_left() -> None:
 def test_formats_that_there_are_not(text: str) -> None:
     with pytest.raises(InputError, match=f"--weights .*choose one of {', '.join(WEIGHT_FORMATS)}"):
         parse_weights(text)
+
+
+def test_weights_of_few_bits_that_are_kept_stay_as_they_are() -> None:
+    proto = model([node("MatMul", ["x", "w"], ["y"])], {"x": [2, 256]}, ["y"], {"w": random((256, 256))})
+    quantized = webnn_compile.quantize(proto, weights="int4")
+    again = webnn_compile.quantize(quantized, weights="nf4", keep=["MatMul*"])
+    assert again.ByteSize() < 1.02 * quantized.ByteSize()
+    results = [onnxruntime_results(p, {"x": random((2, 256), 1)})["y"] for p in (quantized, again)]
+    np.testing.assert_array_equal(*results)

@@ -14,6 +14,7 @@ from ...graph.ir import Array, Attribute, Graph, Node, Value
 from ...graph.names import Names, value_names
 from ...graph.stored import Codebook, Half, Linear, Stored
 from ...ir.sizes import Size, text_of
+from ...ops.call import OWN_DOMAIN
 from .read_model import LARGEST_FILE
 
 NEWEST_OPSET = 21
@@ -30,6 +31,7 @@ def export_model(graph: Graph, stored: Mapping[Value, Stored] | None = None) -> 
 
     Raises UnsupportedError for control flow, and InputError for what no file holds.
     """
+    check_flat(graph)
     export = _Export(graph, stored or {})
     for node in graph.nodes:
         export.node(node)
@@ -52,6 +54,13 @@ def export_model(graph: Graph, stored: Mapping[Value, Stored] | None = None) -> 
             f"{LARGEST_FILE}; quantise more of its weights, or to fewer bits"
         )
     return model
+
+
+def check_flat(graph: Graph) -> None:
+    """Raises UnsupportedError for control flow."""
+    for node in graph.nodes:
+        if node.regions:
+            raise UnsupportedError(f"{node}: models with control flow cannot be quantised; compile it as it is")
 
 
 def raise_opset(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -80,11 +89,10 @@ class _Export:
         self.opsets = {"": max([n.opset for n in graph.nodes if not n.domain] or [NEWEST_OPSET])}
 
     def node(self, node: Node) -> None:
-        if node.regions:
-            raise UnsupportedError(f"{node}: models with control flow cannot be quantised; compile it as it is")
         named = [storage_type(node.attributes.get(name)) for name in ("to", "output_dtype", "data_type")]
         dequantized = node.inputs[0] if node.op == "DequantizeLinear" else None
-        if any(t is not None for t in named) or (dequantized is not None and dequantized.dtype.is_float):
+        own = node.domain == OWN_DOMAIN
+        if own or any(t is not None for t in named) or (dequantized is not None and dequantized.dtype.is_float):
             raise UnsupportedError(
                 f"{node}: it has values of few bits that a wider type holds, and models with such values cannot be "
                 "quantised; compile it as it is"
