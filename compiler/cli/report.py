@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InputError
 from ..program.device_program import DeviceProgram, HostCall, Launch
 from ..program.find_prepared import find_prepared
+from ..program.program import Launch as CpuLaunch
 from ..program.program import Program, TensorSpec
 from ..system.cache import Cache
 from ..text.escape import shell_word, terminal_text
@@ -37,6 +38,8 @@ SLOWER = (
     f"for --cpu {ANY_CPU}, with vectors of four floats: on a processor with wider ones --cpu host or x86-64-v3 takes "
     "half the time; C source of it is compiled with -march=native or -march=x86-64-v3"
 )
+CONTRACTION, FLOATS = "contraction of ", "float32 and float32 in float32"
+"""Beginning of the text of a form, and the rest of the usual one."""
 _SHOWN = 6
 """So many operators and tensors are listed by name."""
 
@@ -77,15 +80,18 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
     yield "weights", size(report.weights) + halves
     for device in report.devices:
         yield device.program.backend, _device(device)
+        yield from _products(device.program.work)
         yield from _prepared(device.program)
         if device.on_host:
             yield "", "; ".join(f"on the host: {_names(c.nodes)} ({_names(c.ops)}): {c.reason}" for c in device.on_host)
     if report.wasm is not None:
         yield report.wasm.artifact.backend, _wasm(report.wasm, report.memory)
+        yield from _products(report.wasm.program.launches)
         yield from _prepared(report.wasm.program)
     if report.alone is not None:
         name, program = report.alone
         yield name, _alone(program)
+        yield from _products(program.launches)
         yield from _prepared(program)
         if report.cpu == ANY_CPU:
             yield "", SLOWER
@@ -121,6 +127,14 @@ def _wasm(build: WasmBuild, memory: int) -> str:
     computed = f", {size(p.prepared)} computed from them at load" if p.prepared else ""
     held = f"{size(memory)} of memory: weights{computed}, {size(p.arena)} for tensors at their peak, a stack"
     return f"{len(p.kernels)} kernels, {len(p.launches)} launches in a run; code {code}; {held}"
+
+
+def _products(steps: Iterable[CpuLaunch | Launch | HostCall]) -> Iterable[tuple[str, str]]:
+    """Types of the operands and sums of products, where not all are float32."""
+    forms = (form for s in steps if not isinstance(s, HostCall) for form in s.forms)
+    kinds = Counter(form.removeprefix(CONTRACTION) for form in forms if form.startswith(CONTRACTION))
+    if kinds.keys() - {FLOATS}:
+        yield "", f"products: {', '.join(f'{n} of {kind}' for kind, n in kinds.most_common())}"
 
 
 def _prepared(program: Program | DeviceProgram) -> Iterable[tuple[str, str]]:
@@ -294,7 +308,7 @@ def _device_data(build: DeviceBuild) -> dict[str, Any]:
 
 
 def _launch(step: Launch | HostCall) -> dict[str, Any]:
-    where = {"host": step.reason} if isinstance(step, HostCall) else {}
+    where: dict[str, Any] = {"host": step.reason} if isinstance(step, HostCall) else {"forms": step.forms}
     return {"kernel": step.name, "nodes": step.nodes, "operators": step.ops, **where}
 
 
@@ -305,7 +319,7 @@ def _wasm_data(build: WasmBuild, memory: int) -> dict[str, Any]:
 def _program_data(p: Program, others: dict[str, Any]) -> dict[str, Any]:
     return {
         "kernels": len(p.kernels),
-        "launches": [{"kernel": s.name, "nodes": s.nodes, "operators": s.ops} for s in p.launches],
+        "launches": [{"kernel": s.name, "nodes": s.nodes, "operators": s.ops, "forms": s.forms} for s in p.launches],
         "prepared": _prepared_data(p),
         "bytes": {"weights": len(p.weights), "prepared": p.prepared, "arena": p.arena, **others},
     }

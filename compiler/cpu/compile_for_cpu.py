@@ -286,7 +286,8 @@ class _Launches:
         *others, result = self._layouts[at]
         arguments = [self._slot(t, layout) for t, layout in zip((*group.reads, *group.scratch), others, strict=True)]
         arguments.append(output or self._slot(group.output, result))
-        return Launch(at, naive.name, tuple(arguments), group.origin.nodes, group.origin.ops, naive.scalars)
+        origin, forms = group.origin, tuple(map(str, naive.forms))
+        return Launch(at, naive.name, tuple(arguments), origin.nodes, origin.ops, naive.scalars, forms)
 
     def _kernel(self, naive: Kernel, choices: Choices = DEFAULT) -> int:
         """The number of the kernel; if its code is cached, only its layouts are needed."""

@@ -135,7 +135,8 @@ def _launch(
         constants.numbers[constant_use(t, b, place)] if t.is_constant else numbers[t]
         for t, b, place in zip((*g.reads, result), compiled.params, compiled.placements, strict=True)
     )
-    return Launch(kernel, naive.name, tuple(arguments), g.origin.nodes, g.origin.ops, naive.scalars)
+    forms = tuple(map(str, naive.forms))
+    return Launch(kernel, naive.name, tuple(arguments), g.origin.nodes, g.origin.ops, naive.scalars, forms)
 
 
 def _host_call(model: Lowered, s: Segment, numbers: Mapping[Tensor, int], offsets: Mapping[Tensor, int]) -> HostCall:

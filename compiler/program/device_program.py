@@ -132,7 +132,7 @@ class DeviceKernel:
 @dataclass(frozen=True, slots=True)
 class Launch:
     """`arguments` are indices of values, one per parameter. `nodes` and `ops` are the ONNX nodes it covers. `scalars`
-    are passed for those of the kernel."""
+    are passed for those of the kernel. `forms` say how its results are computed (`ir/forms`)."""
 
     kernel: int
     name: str
@@ -140,6 +140,7 @@ class Launch:
     nodes: tuple[str, ...] = ()
     ops: tuple[str, ...] = ()
     scalars: tuple[Scalar, ...] = ()
+    forms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,8 @@ class Slot:
 @dataclass(frozen=True, slots=True)
 class Launch:
     """`kernel` is an index into Program.kernels, `name` is that of this launch, `nodes` and `ops` are the ONNX nodes
-    that it covers. `scalars` are passed for those of the kernel."""
+    that it covers. `scalars` are passed for those of the kernel. `forms` say how its results are computed
+    (`ir/forms`)."""
 
     kernel: int
     name: str
@@ -93,6 +94,7 @@ class Launch:
     nodes: tuple[str, ...]
     ops: tuple[str, ...]
     scalars: tuple[Scalar, ...] = ()
+    forms: tuple[str, ...] = ()
 
 
 Step = AnyStep[Launch, Slot]

@@ -9,9 +9,11 @@ import re
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 from cli.command import EXAMPLE, PROGRAM, SHAPE, contents, network, run
+from onnx_models import model, node, random
 from webnn_compile import __version__
 from webnn_compile.driver.options import stages
 
@@ -125,6 +127,30 @@ def test_report(path: Path, tmp_path: Path) -> None:
     assert all(v["error"] <= v["tolerance"] for v in data["verified"])
     sizes = {f["name"]: f["bytes"] for f in data["files"]}
     assert sizes == {p.name: p.stat().st_size for p in (tmp_path / "out").iterdir()}
+
+
+def test_report_of_products_in_few_bits(tmp_path: Path) -> None:
+    weights = {
+        "s": np.float32(0.02),
+        "z": np.uint8(120),
+        "t": np.float32(0.01),
+        "w": np.random.default_rng(0).integers(-99, 99, (32, 32)).astype(np.int8),
+        "v": random((32, 8)),
+    }
+    nodes = [
+        node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+        node("DequantizeLinear", ["q", "s", "z"], ["d"]),
+        node("DequantizeLinear", ["w", "t"], ["e"]),
+        node("MatMul", ["d", "e"], ["a"], "whole"),
+        node("MatMul", ["a", "v"], ["y"], "real"),
+    ]
+    onnx.save(model(nodes, {"x": [8, 32]}, ["y"], weights), tmp_path / "model.onnx")
+    result = run(tmp_path / "model.onnx", "--out", tmp_path / "o", "--report", tmp_path / "r.json", "--targets", "wasm")
+    assert result.exit_code == 0, result.output
+    text = " ".join(result.output.split())
+    assert "products: 1 of int16 and int8 in int32, 1 of float32 and float32 in float32" in text
+    launches = json.loads((tmp_path / "r.json").read_text())["targets"]["wasm"]["launches"]
+    assert ["contraction of int16 and int8 in int32"] in [n["forms"] for n in launches]
 
 
 def test_report_of_sizes_that_vary(path: Path, tmp_path: Path) -> None:
