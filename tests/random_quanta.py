@@ -57,7 +57,7 @@ class QuantisedGraph(RandomGraph):
         return self.weight(data, np.float32)
 
     def bytes(self, dtype: Any, *shape: int) -> Array:
-        """Of the whole range."""
+        """Bytes of the whole range."""
         limits = np.iinfo(dtype)
         return self.arrays.integers(limits.min, limits.max + 1, shape).astype(dtype)
 

@@ -21,7 +21,7 @@ from op_table import feeds, untyped_model
 from random_quanta import random_quanta
 
 TARGETS = ("native", "native", "native", "wasm", "webgl", "webgpu")
-"""Of random graphs."""
+"""Targets of random graphs."""
 
 LARGEST_INPUTS = 1 << 24
 """Elements; a model that takes more is compiled, and not run."""

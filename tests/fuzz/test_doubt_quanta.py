@@ -1,4 +1,4 @@
-"""What the reference doubts about quanta: halves, and what follows from them; nothing else."""
+"""Doubtful quanta of the reference: halves, and what follows from them; no others."""
 
 from __future__ import annotations
 
