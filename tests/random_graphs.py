@@ -19,10 +19,11 @@ MOST_ELEMENTS, LARGEST = 20_000, 1e3
 @dataclass
 class RandomGraph:
     """A graph in the making: its nodes, and an example of every value. `parameters` are values that depend on weights
-    alone."""
+    alone; `largest` is the limit of magnitudes."""
 
     seed: int
     opset: int = 18
+    largest: float = LARGEST
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     inputs: dict[str, Array] = field(default_factory=dict)
     weights: dict[str, Array] = field(default_factory=dict)
@@ -69,7 +70,7 @@ class RandomGraph:
         for a in made.values():
             if not 0 < a.size <= MOST_ELEMENTS or a.ndim > 6:
                 return []
-            if a.dtype.kind == "f" and not np.abs(a).max() < LARGEST:
+            if a.dtype.kind == "f" and not np.abs(a).max() < self.largest:
                 return []
         self.nodes.append(node)
         self.values.update(made)

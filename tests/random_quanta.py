@@ -14,9 +14,11 @@ from onnx import TensorProto
 from onnx_models import Array, onnxruntime_results
 from random_graphs import RandomGraph
 
-CHANNELS = (1, 2, 3, 4, 5, 7, 8, 16, 19)
+CHANNELS = (1, 2, 3, 4, 5, 7, 8, 16, 19, 33)
 OPSETS = (13, 17, 19, 21, 21)
 BATCHES = 4
+LARGEST_SUM = 1e8
+"""Of integers as floats, before they are scaled."""
 MICROSOFT = "com.microsoft"
 BYTES = (np.int8, np.uint8)
 
@@ -186,7 +188,7 @@ class Window:
 def window_of(g: QuantisedGraph, a: Array) -> Window:
     c, d, r = a.shape[1], a.ndim - 2, g.draw
     groups = r.choice([1, 1, c, r.choice([k for k in range(1, c + 1) if c % k == 0])])
-    filters = groups * r.choice([1, 1, 2, 3]) if groups > 1 else r.choice(CHANNELS)
+    filters = groups * r.choice([1, 1, 2, 3]) if groups > 1 else r.choice([c, r.choice(CHANNELS), r.choice(CHANNELS)])
     kernel = [1] * d if r.random() < 0.35 else [r.choice([1, 2, 3, 3, 5]) for _ in range(d)]
     attributes: dict[str, Any] = {"group": groups, "strides": [r.choice([1, 1, 1, 2, 3]) for _ in range(d)]}
     attributes["dilations"] = [r.choice([1, 1, 1, 2]) for _ in range(d)]
@@ -239,7 +241,7 @@ def float_product(g: QuantisedGraph) -> str:
 
 def float_pair(g: QuantisedGraph) -> str:
     """A sum, product or Concat of values, or with a parameter."""
-    x, r = g.pick(), g.draw
+    x, r = g.pick(range(2, 7)), g.draw
     if x is None:
         return ""
     a = g.values[x]
@@ -263,7 +265,7 @@ def float_pair(g: QuantisedGraph) -> str:
 
 
 def float_unary(g: QuantisedGraph) -> str:
-    x, r = g.pick(), g.draw
+    x, r = g.pick(range(2, 7)), g.draw
     if x is None:
         return ""
     match r.choice(["Relu", "Clip", "activation", "move"]):
@@ -290,7 +292,7 @@ def float_pooling(g: QuantisedGraph) -> str:
 
 
 FLOAT: Mapping[Callable[[QuantisedGraph], str], int] = {
-    float_convolution: 8,
+    float_convolution: 10,
     float_transposed_convolution: 1,
     float_product: 5,
     float_pair: 4,
@@ -422,8 +424,8 @@ def quanta_to_floats(g: QuantisedGraph) -> None:
 
 
 ON_QUANTA: Mapping[Callable[[QuantisedGraph], None], int] = {
-    quanta_convolution: 6,
-    quanta_product: 4,
+    quanta_convolution: 8,
+    quanta_product: 5,
     quanta_elementwise: 4,
     quanta_pooling: 1,
     quanta_movement: 1,
@@ -493,8 +495,8 @@ def dynamic(g: QuantisedGraph) -> None:
 
 
 FAMILIES: Mapping[str, tuple[Sequence[Callable[[QuantisedGraph], None]], int]] = {
-    "QDQ": ([between_quantisers], 6),
-    "QOperator": ([on_quanta], 4),
+    "QDQ": ([between_quantisers], 8),
+    "QOperator": ([on_quanta], 6),
     "integer": ([of_integers], 1),
     "dynamic": ([dynamic], 3),
     "mixed": ([between_quantisers, on_quanta, of_integers, dynamic], 2),
@@ -503,7 +505,7 @@ FAMILIES: Mapping[str, tuple[Sequence[Callable[[QuantisedGraph], None]], int]] =
 
 def random_quanta(seed: int) -> QuantisedGraph:
     """One to four layers of one family, or of any, behind one input or two."""
-    g = QuantisedGraph(seed)
+    g = QuantisedGraph(seed, largest=LARGEST_SUM)
     r = g.draw
     g.opset = r.choice(OPSETS)
     (family,) = r.choices(list(FAMILIES), [weight for _, weight in FAMILIES.values()])
@@ -513,7 +515,8 @@ def random_quanta(seed: int) -> QuantisedGraph:
         for _ in range(r.choice([1, 1, 2])):
             rank = r.choice([2, 3, 4, 4, 4])
             most = {2: 2, 3: 24, 4: 10}[rank]
-            shape = (batch, r.choice(CHANNELS), *(r.randrange(2, most + 1) for _ in range(rank - 2)))
+            channels = r.choice((*CHANNELS, 64, 131, 300)) if rank == 2 else r.choice(CHANNELS)
+            shape = (batch, channels, *(r.randrange(2, most + 1) for _ in range(rank - 2)))
             if family in ("QOperator", "integer"):
                 dtype = r.choice(BYTES)
                 q = g.input(g.bytes(dtype, *shape))
