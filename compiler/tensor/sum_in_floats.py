@@ -66,7 +66,8 @@ def _in_floats(t: Tensor, total: Tensor) -> tuple[Tensor, ...] | None:
     value = Binary("*", operand(a), operand(b))
     reads = tuple(dict.fromkeys(wide[x.buffer] for x in (a, b)))
     body = Reduce(sums.op, sums.axes, value, Const(0.0, F32))
-    result = replace(t, axes=total.axes, body=body, reads=reads, approximate=False)
+    # Exact: sums of quanta, which are scaled afterwards, are beyond float16.
+    result = replace(t, axes=total.axes, body=body, reads=reads, approximate=False, exact=True)
     return (*(r for r in reads if r.body is not None), result)
 
 

@@ -47,11 +47,11 @@ class Tensor:
 
     A `prepared` tensor has a body over constants and other prepared tensors alone; it is computed once, when the model
     is loaded, in the layout of each of its readers; its `data` may be known as well. An `exact` one is stored in
-    float32 also where others are rounded to float16: a part of a sum. An `approximate` one is float32 of a sum of
-    integers, which may be computed as a sum of float32. `sizes` is the shape of a placeholder of which a
-    dimension is dynamic; elsewhere the lengths of the axes say it. `elements` are those of a small integer tensor, in
-    row-major order, where they are known as sizes; `bounds` is what is known of other integers. `source` says of which
-    loop or branch a placeholder is a result.
+    float32 also where others are rounded to float16: a part of a sum, or sums of quanta. An `approximate` one is
+    float32 of a sum of integers, which may be computed as a sum of float32. `sizes` is the shape of a placeholder of
+    which a dimension is dynamic; elsewhere the lengths of the axes say it. `elements` are those of a small integer
+    tensor, in row-major order, where they are known as sizes; `bounds` is what is known of other integers. `source`
+    says of which loop or branch a placeholder is a result.
     """
 
     buffer: Buffer

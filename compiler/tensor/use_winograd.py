@@ -109,7 +109,7 @@ def by_tiles(
         return reduce("sum", (3, 3), term)
 
     tiles = (batch * rows * columns,) if flat_tiles else (batch, rows, columns)
-    exact = max(tile) > 2  # the error of larger tiles is ten times float16's rounding
+    exact = t.exact or max(tile) > 2  # the error of larger tiles is ten times float16's rounding
     windows = replace(compute(f"{t.name}.windows", (*window_shape, *tiles, channels), (x,), window), exact=exact)
     window_filters = compute(f"{t.name}.filters", (*window_shape, filters, channels), (w,), filter_)
     transformed = replace(window_filters, prepared=True, exact=exact)
@@ -129,7 +129,7 @@ def by_tiles(
         return reduce("sum", window_shape, term)
 
     y = compute(t.name, t.extents, (products,), result)
-    return windows, transformed, products, Tensor(t.buffer, y.axes, y.body, y.reads)
+    return windows, transformed, products, Tensor(t.buffer, y.axes, y.body, y.reads, exact=t.exact)
 
 
 def entry(matrix: Array, row: Expr, column: Expr) -> Entry:

@@ -139,3 +139,14 @@ def test_constants_ship_as_quanta() -> None:
     nodes, constants = dequantised("MatMul", w, 1)
     compiled = webnn_compile.compile(model(nodes, {"x": [8, 64]}, ["y"], constants, opset=13))
     assert len(compiled.program.weights) < w[0].nbytes + 2048
+
+
+def test_sums_of_quanta_stay_float32() -> None:
+    """They are beyond float16 before they are scaled, by Winograd's algorithm too."""
+    nodes, constants = dequantised("Conv", quantised((16, 16, 3, 3), 0, 1), 0, pads=[1, 1, 1, 1])
+    proto = model(nodes, {"x": [1, 16, 12, 12]}, ["y"], constants, opset=13)
+    graph = run_graph_passes(import_model(proto))
+    lowered = lower_model(graph, policy=replace(CPU_LAYOUTS, integers=False), choose=lambda *_: [(2, 2)])
+    (by_tiles,) = lowered.rewritten
+    assert all(t.exact for t in by_tiles.tensors)
+    assert all(t.exact for t in lowered.tensors.tensors if t.name.endswith((".windows", ".products", ".filters")))
