@@ -119,7 +119,7 @@ def requantised(g: QuantisedGraph, x: str) -> str:
     if y and not axis and dtype in BYTES:
         g.quanta.append(Quanta(q, s, z))
         if r.random() < 0.15:
-            g.one("DequantizeLinear", q, s, z)
+            g.one("DequantizeLinear", q, s, r.choice([z, g.weight(zero ^ 5, dtype)]))
     return y
 
 
@@ -147,8 +147,10 @@ def moved(g: QuantisedGraph, x: str) -> str:
 
 
 def dequantised_weight(g: QuantisedGraph, shape: Sequence[int], axis: int, fan: int) -> str:
-    """Weights of bytes, with one scale or one for each place along `axis`."""
+    """Weights of bytes, with one scale or one for each place along `axis`, or another one now and then."""
     r = g.draw
+    if r.random() < 0.1:
+        axis = r.randrange(len(shape))
     dtype = r.choice(BYTES)
     count = shape[axis]
     each = r.random() < 0.6
@@ -233,6 +235,8 @@ def float_product(g: QuantisedGraph) -> str:
         w = dequantised_weight(g, (n, k) if turned else (k, n), 0 if turned else 1, k)
         extra = {"alpha": r.choice([1.0, 1.0, 1.0, 0.5])}
         return g.one("Gemm", x, w, bias_of(g, n), transB=int(turned), **extra)
+    if r.random() < 0.15:
+        return g.one("MatMul", dequantised_weight(g, (n, a.shape[-2]), 0, a.shape[-2]), x)
     lead = () if r.random() < 0.8 else (a.shape[1],) if a.ndim == 4 else (1,)
     product = g.one("MatMul", x, dequantised_weight(g, (*lead, k, n), len(lead) + 1, k))
     bias = bias_of(g, n)
