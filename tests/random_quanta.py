@@ -538,14 +538,16 @@ def random_quanta(seed: int) -> QuantisedGraph:
 
 
 def with_any_batch(proto: onnx.ModelProto, inputs: Mapping[str, Array]) -> onnx.ModelProto | None:
-    """The model with a first dimension named N; None where onnxruntime does not run it with every one."""
+    """The model with a first dimension named N; None where onnxruntime does not run it with every one,
+    or where a window then is longer than what it moves along, of which results are empty."""
     named = onnx.ModelProto()
     named.CopyFrom(proto)
     for value in named.graph.input:
         value.type.tensor_type.shape.dim[0].dim_param = "N"
     try:
         for n in range(1, BATCHES + 1):
-            onnxruntime_results(named, of_batch(inputs, n))
+            if not all(a.size for a in onnxruntime_results(named, of_batch(inputs, n)).values()):
+                return None
     except Exception:  # onnxruntime's exceptions share no base class
         return None
     return named
