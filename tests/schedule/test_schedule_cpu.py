@@ -345,3 +345,15 @@ def test_long_columns_are_added_a_line_of_memory_at_a_time(target: Target, colum
         if isinstance(n, For) and n.kind is LoopKind.UNROLL
     ]
     assert (4 in unrolled) == (columns == 1024)
+
+
+@pytest.mark.parametrize("columns", [4, 8, 12, 20])
+@pytest.mark.parametrize("target", TARGETS, ids=lambda t: t.name)
+def test_few_columns_that_are_far_apart(target: Target, columns: int) -> None:
+    """Fewer than vectors have lanes, too: rows of a long matrix of which the last columns are summed."""
+    nodes = [
+        node("Slice", ["x", "from", "to", "axis"], ["s"]),
+        node("ReduceSum", ["s"], ["y"], keepdims=0, axes=[0]),
+    ]
+    constants = {"from": np.asarray([1024 - columns]), "to": np.asarray([1024]), "axis": np.asarray([1])}
+    check_model(model(nodes, {"x": [65, 1024]}, ["y"], constants, opset=11), [target], work=10**7)

@@ -136,9 +136,9 @@ def _plan_window(nest: Reduction, target: Target, choices: Choices) -> WindowPla
     unrolled = min(unrolled, fixed)
     counts = [n for n in range(fixed + 1) if _count(nest.over[len(nest.over) - n :]) <= LARGEST_UNROLL]
     unrolled = choices.choose("unrolled", ordered(unrolled, counts))
-    vectors = 1
+    vectors, columns = 1, nest.loops[-1].extent
     if neighbours == 1 and _is_apart(nest, target):
-        vectors = choices.choose("vectors", [n for n in (4, 2, 1) if n * target.lanes <= nest.loops[-1].extent])
+        vectors = choices.choose("vectors", [n for n in (4, 2, 1) if n == 1 or n * target.lanes <= columns])
     # The loop over the channels of a tile is part of its function, unless the function is long enough without.
     return WindowPlan(neighbours, vectors, unrolled, choices.choose("outlined", [short, not short]))
 
