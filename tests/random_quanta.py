@@ -18,7 +18,7 @@ CHANNELS = (1, 2, 3, 4, 5, 7, 8, 16, 19, 33)
 OPSETS = (13, 17, 19, 21, 21)
 BATCHES = 4
 LARGEST_SUM = 1e8
-"""Of integers as floats, before they are scaled."""
+"""Magnitude of sums of integers as floats, before they are scaled."""
 MICROSOFT = "com.microsoft"
 BYTES = (np.int8, np.uint8)
 
