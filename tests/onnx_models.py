@@ -41,6 +41,21 @@ def random(shape: Sequence[int], seed: int = 0, dtype: Any = np.float32) -> Arra
     return np.random.default_rng(seed).standard_normal(tuple(shape)).astype(dtype)
 
 
+def random_integers(generator: np.random.Generator, shape: Sequence[int], dtype: Any) -> Array:
+    """Elements of the whole range of an integer type."""
+    limits = np.iinfo(dtype)
+    return generator.integers(limits.min, limits.max, tuple(shape), dtype, endpoint=True)
+
+
+def integer_product(
+    op: str, shape: Sequence[int], w: Array, zeros: tuple[int, int], dtype: Any = np.uint8, **attributes: Any
+) -> onnx.ModelProto:
+    """MatMulInteger or ConvInteger of x, of `shape`, and of w, less these zero points."""
+    constants = {"w": w, "x_zero": np.asarray(zeros[0], dtype), "w_zero": np.asarray(zeros[1], w.dtype)}
+    product = node(op, ["x", "w", "x_zero", "w_zero"], ["y"], **attributes)
+    return model([product], {"x": shape}, ["y"], constants, dtype=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
+
+
 def onnxruntime_results(proto: onnx.ModelProto, feeds: Mapping[str, Array]) -> dict[str, Array]:
     """Outputs by name, unoptimised."""
     options = ort.SessionOptions()

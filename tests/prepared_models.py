@@ -109,6 +109,22 @@ def int4_columns() -> onnx.ModelProto:
     return model(nodes, {"x": [3, 256]}, ["y"], weights, 21)
 
 
+ODD = _random.integers(-8, 8, (128, 7, 5, 5)).astype(FOUR_BITS.dtype)
+
+
+def int4_odd_channels() -> onnx.ModelProto:
+    """A convolution of quanta of seven channels: sums over pairs of them read one more."""
+    weights = {"w": ODD, "t": np.asarray(0.004, np.float32)}
+    weights |= {"s": np.asarray(0.03, np.float32), "z": np.asarray(120, np.uint8)}
+    nodes = [
+        node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+        node("DequantizeLinear", ["q", "s", "z"], ["r"]),
+        node("DequantizeLinear", ["w", "t"], ["d"]),
+        node("Conv", ["r", "d"], ["y"], strides=[2, 2]),
+    ]
+    return model(nodes, {"x": [1, 7, 9, 9]}, ["y"], weights, 21)
+
+
 EIGHT_BITS = _random.normal(0, 1, (256, 96)).astype(onnx.helper.tensor_dtype_to_np_dtype(onnx.TensorProto.FLOAT8E4M3FN))
 SIXTEEN_BITS = np.exp(_random.normal(-20, 9, (96, 160))).astype(
     onnx.helper.tensor_dtype_to_np_dtype(onnx.TensorProto.BFLOAT16)
@@ -154,6 +170,7 @@ MODELS = {
     "spectrum": (spectrum, 3 * 128 * 4),
     "int4-blocks": (int4_blocks, FOUR_BITS.size // 2 + ZEROS.size // 2 + BLOCK_SCALES.nbytes),
     "int4-columns": (int4_columns, FOUR_BITS.size // 2),
+    "int4-odd-channels": (int4_odd_channels, ODD.size // 2),
     "codebook": (codebook, INDICES.size // 2 + BLOCK_SCALES.nbytes),
     "floats": (floats, EIGHT_BITS.size + SIXTEEN_BITS.nbytes),
     "blocks": (blocks, NIBBLES.nbytes + BLOCK_SCALES.nbytes),

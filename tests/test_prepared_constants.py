@@ -23,7 +23,9 @@ from prepared_models import (
 )
 from webnn_compile.cli.command import main
 from webnn_compile.driver.targets import TARGETS
+from webnn_compile.execution.aligned_bytes import aligned_bytes
 from webnn_compile.execution.device_model import DeviceModel
+from webnn_compile.execution.native_model import NativeModel
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.lower_graph import lower_graph
 from webnn_compile.graph.passes import run_graph_passes
@@ -49,6 +51,21 @@ def test_what_is_shipped_and_results(name: str, target: str) -> None:
     want = onnxruntime_results(proto, feeds)
     for _ in range(2):  # a run leaves what was computed at load as it is
         assert_close(made.run(feeds), want)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_results_do_not_depend_on_what_memory_had_before(name: str) -> None:
+    """A library's caller may hand in any."""
+    proto = MODELS[name][0]()
+    compiled = webnn_compile.compile(proto)
+    assert isinstance(compiled, NativeModel)
+    program = compiled.program
+    weights = aligned_bytes(len(program.weights) + program.prepared)
+    weights[:] = 0x55
+    weights[: len(program.weights)] = np.frombuffer(program.weights, np.uint8)
+    compiled.use_memory(weights, compiled.arena)
+    feeds = feeds_of(proto)
+    assert_close(compiled.run(feeds), onnxruntime_results(proto, feeds))
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -128,7 +128,7 @@ class _Constants:
         group = self._model.prepared[t]
         value = self._new_value(t, layout, place)
         tensors = (*group.reads, t)
-        plain = build_kernel(kernel_name(group), group, {t: layout})
+        plain = build_kernel(kernel_name(group), group, {t: layout}, fill_halo=False)
         read = zip(group.reads, plain.params, strict=False)
         ranges = {b: constant_range(r) for r, b in read if not r.dtype.is_float}
         naive = self._types.apply(narrow_types(plain, ranges).kernel if ranges else plain, tensors)

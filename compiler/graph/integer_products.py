@@ -66,7 +66,7 @@ class _Rewriter:
 
     def _conv(self, node: Node) -> Node | None:
         x, w = self._operands(node)
-        if x is None or w is None or not w.along(0) or prod(_static(w.q.shape)[1:]) >= LARGEST:
+        if x is None or w is None or not w.along(0) or prod(self._known[w.q].shape[1:]) >= LARGEST:
             return None
         return self._scaled(node, "DequantizedConv", x, w, w.q, node.attributes)
 
@@ -77,7 +77,7 @@ class _Rewriter:
         if x is None or w is None or len(w.q.shape) != 2 or not plain:
             return None
         transposed = attributes.get("transB", 0) != 0
-        if not w.along(0 if transposed else 1) or _static(w.q.shape)[transposed] >= LARGEST:
+        if not w.along(0 if transposed else 1) or self._known[w.q].shape[transposed] >= LARGEST:
             return None
         weights = self._constant(f"{w.q.name}.transposed", self._known[w.q].T) if transposed else w.q
         return self._scaled(node, "DequantizedMatMul", x, w, weights, {})
@@ -128,8 +128,3 @@ class _Rewriter:
         value = Value(self._names.fresh(stem), data.shape, from_numpy(data.dtype))
         self.constants[value] = data
         return value
-
-
-def _static(shape: tuple[object, ...]) -> tuple[int, ...]:
-    """The shape of a constant."""
-    return tuple(n for n in shape if isinstance(n, int))

@@ -4,7 +4,7 @@
     multiple of `align`; the axes of `blocks` are split, and their inner parts follow as the innermost dimensions.
 
 Padding holds zeros, so a convolution can read beyond its input's edge. What rounding up and the room after a block
-add holds no particular value, and no result depends on it.
+add holds no particular value, and no result depends on it; but the rest of the last block of a constant's axis is zero.
 """
 
 from __future__ import annotations

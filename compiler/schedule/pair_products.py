@@ -67,8 +67,6 @@ def pair_products(kernel: Kernel, op: str) -> Paired | None:
     axis, count = layout.order[at], -(-k.extent // PAIR)
     if k.length is not None or layout.extent(axis) != k.extent or any(layout.pad[axis]) or count < 2:
         return None
-    if k.extent % PAIR and roles.b.dtype != I8:  # the second half of the last word is zero only where it is packed
-        return None
     word = Var(k.name, count)
     last = len(x.indices) - 1
     if x.buffer.shape[last] % PAIR or not _has_room(x.indices[last], k, x.buffer.shape[last]):

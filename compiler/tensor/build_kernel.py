@@ -38,7 +38,8 @@ def build_kernel(
 ) -> Kernel:
     """Parameters: the group's operands, in order, then its output. Loops follow the output's layout, outermost first,
     reduction loops inside them around an accumulator. The halo of the output, if any, is filled with zeros if
-    `fill_halo`. The output may have a `destination`, in a layout without halo."""
+    `fill_halo`, and so is the rest of the last blocks of one that is prepared. The output may have a `destination`, in
+    a layout without halo."""
     layout = layouts[group.output]
     loops = _axes(group, layout, rounded=True)
     reads, values = _place_reads(group, layouts, loops)
@@ -57,7 +58,8 @@ def build_kernel(
         store = _reduction_loops(group, body, reduction, out, target)
     for axis in reversed(layout.order):
         store = For(loops[axis], store)
-    fills = _fill_halo(out, layout) if fill_halo else ()
+    fills = _fill_halo(out, layout) if fill_halo else []
+    fills += _fill_blocks(out, layout) if fill_halo and group.output.prepared else []
     nest = simplify_stmt(Seq((*fills, store)))
     form = _form(loops, group.reduce, reduction)
     return Kernel(name, (*reads, out), nest, group.origin, scalars=scalars_of(nest), row=row is not None, forms=(form,))
@@ -174,6 +176,23 @@ def _reduction_loops(group: Group, body: Expr, value: Expr, out: Buffer, target:
 
     result = rewrite_top_down(body, rule)
     return Alloc(acc, Seq((Store(acc, (), group.reduce.init), update, Store(out, target, result))))
+
+
+def _fill_blocks(out: Buffer, layout: Layout) -> list[Stmt]:
+    """Zeros in the rest of the last block of each axis: sums over pairs of elements read it."""
+    fills: list[Stmt] = []
+    for block in layout.blocks:
+        inside = layout.shape[block.axis]
+        rest = -inside % block.size
+        if not rest:
+            continue
+        variables = [Var(f"b{a}", rest if a == block.axis else layout.extent(a)) for a in range(len(layout.shape))]
+        logical = [v + inside if a == block.axis else v for a, v in enumerate(variables)]
+        stmt: Stmt = Store(out, layout.index(logical), Const(0.0 if out.dtype.is_float else 0, out.dtype))
+        for axis in reversed(layout.order):
+            stmt = For(variables[axis], stmt)
+        fills.append(stmt)
+    return fills
 
 
 def _fill_halo(out: Buffer, layout: Layout) -> list[Stmt]:

@@ -43,10 +43,9 @@ def sum_in_floats(
     result = replace_tensors(program, make)
     if not totals:
         return program
-    read = {r for t in result.tensors for r in t.reads if t not in totals}
-    tensors = tuple(t for t in result.tensors if t not in totals or t in read)
-    origins = {t: origin for t, origin in result.origins.items() if t in tensors or t not in totals}
-    return replace(result, tensors=tensors, origins=origins)
+    unread = totals - {r for t in result.tensors for r in t.reads}
+    tensors = tuple(t for t in result.tensors if t not in unread)
+    return replace(result, tensors=tensors, origins={t: o for t, o in result.origins.items() if t not in unread})
 
 
 def _in_floats(t: Tensor, total: Tensor) -> tuple[Tensor, ...] | None:

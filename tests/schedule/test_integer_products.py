@@ -11,7 +11,7 @@ import onnx
 import pytest
 import webnn_compile
 from kernel_checks import NARROW, WIDE, check_model, stages_of
-from onnx_models import Array, model, node
+from onnx_models import Array, model, node, random_integers
 from webnn_compile.dtypes import I32
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
@@ -38,8 +38,7 @@ CONVOLUTIONS: dict[str, Convolution] = {
 
 
 def random_bytes(generator: np.random.Generator, *shape: int, signed: bool) -> Array:
-    low, high = (-128, 128) if signed else (0, 256)
-    return generator.integers(low, high, shape).astype(np.int8 if signed else np.uint8)
+    return random_integers(generator, shape, np.int8 if signed else np.uint8)
 
 
 def check(nodes: list[onnx.NodeProto], shape: list[int], weights: dict[str, Array], seed: int) -> None:

@@ -11,8 +11,7 @@ import onnx
 import pytest
 import webnn_compile
 from kernel_checks import NARROW, WIDE, check_model, stages_of
-from onnx import helper, numpy_helper
-from onnx_models import Array
+from onnx_models import integer_product, random_integers
 from webnn_compile.execution.native_model import NativeModel
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
@@ -23,24 +22,6 @@ from webnn_compile.target import WASM_PLAIN, WASM_RELAXED
 
 WIDEST = replace(WIDE, name="widest", lanes=16, registers=21)
 PAIRED = [*(replace(t, dot_pairs="dot_pairs") for t in (NARROW, WIDE, WIDEST)), WASM_RELAXED, WASM_PLAIN]
-
-
-def drawn(generator: np.random.Generator, shape: Any, dtype: Any) -> Array:
-    info = np.iinfo(dtype)
-    return generator.integers(info.min, info.max, shape, dtype, endpoint=True)
-
-
-def integer_model(op: str, shape: Any, w: Array, zeros: tuple[int, int], dtype: Any = np.uint8, **more: Any) -> Any:
-    """MatMulInteger or ConvInteger of x, and w less its zero point."""
-    constants = {"w": w, "x_zero": np.asarray(zeros[0], dtype), "w_zero": np.asarray(zeros[1], w.dtype)}
-    graph = helper.make_graph(
-        [helper.make_node(op, ["x", "w", "x_zero", "w_zero"], ["y"], **more)],
-        "integers",
-        [helper.make_tensor_value_info("x", helper.np_dtype_to_tensor_dtype(np.dtype(dtype)), shape)],
-        [helper.make_empty_tensor_value_info("y")],
-        [numpy_helper.from_array(a, name) for name, a in constants.items()],
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
 
 
 def texts(proto: onnx.ModelProto, target: Any) -> list[str]:
@@ -54,8 +35,8 @@ def test_product_of_matrices(seed: int) -> None:
     generator = np.random.default_rng(seed)
     rows, depth, columns = (int(n) for n in generator.integers(1, 40, 3))
     dtype = [np.int8, np.uint8][seed % 2]
-    w = drawn(generator, (depth, columns), [np.int8, np.uint8][seed % 3 == 0])
-    proto = integer_model("MatMulInteger", (rows, depth), w, (100, (0, 17)[seed % 5 == 0]), dtype)
+    w = random_integers(generator, (depth, columns), [np.int8, np.uint8][seed % 3 == 0])
+    proto = integer_product("MatMulInteger", (rows, depth), w, (100, (0, 17)[seed % 5 == 0]), dtype)
     check_model(proto, [PAIRED[seed % len(PAIRED)]], work=60_000)
 
 
@@ -65,8 +46,8 @@ def test_convolution(seed: int) -> None:
     group = (1, 1, 2)[seed % 3]
     depth, filters = (int(n) for n in generator.integers(1, 9, 2))
     kernel = (int(generator.integers(1, 4)), int(generator.integers(1, 4)))
-    w = drawn(generator, (filters * group, depth, *kernel), [np.int8, np.uint8][seed % 4 == 0])
-    proto = integer_model(
+    w = random_integers(generator, (filters * group, depth, *kernel), [np.int8, np.uint8][seed % 4 == 0])
+    proto = integer_product(
         "ConvInteger",
         (1, depth * group, 5, int(generator.integers(4, 9))),
         w,
@@ -81,27 +62,29 @@ def test_convolution(seed: int) -> None:
 @pytest.mark.parametrize("target", PAIRED, ids=lambda t: t.name)
 def test_pairs_are_multiplied_by_an_instruction(target: Any) -> None:
     generator = np.random.default_rng(1)
-    product = texts(integer_model("MatMulInteger", (12, 40), drawn(generator, (40, 32), np.int8), (3, 0)), target)
+    w = random_integers(generator, (40, 32), np.int8)
+    product = texts(integer_product("MatMulInteger", (12, 40), w, (3, 0)), target)
     assert f" {target.dot_pairs} " in product[-1]
     assert "w: int16[" in product[-1]  # words of two int8
-    w = drawn(generator, (16, 8, 3, 3), np.int8)
-    convolution = texts(integer_model("ConvInteger", (1, 8, 10, 10), w, (3, 0), pads=[1, 1, 1, 1]), target)
+    w = random_integers(generator, (16, 8, 3, 3), np.int8)
+    convolution = texts(integer_product("ConvInteger", (1, 8, 10, 10), w, (3, 0), pads=[1, 1, 1, 1]), target)
     assert f" {target.dot_pairs} " in convolution[-1]
 
 
 def test_without_the_instruction_elements_are_multiplied() -> None:
-    proto = integer_model("MatMulInteger", (12, 40), drawn(np.random.default_rng(2), (40, 32), np.int8), (3, 0))
+    w = random_integers(np.random.default_rng(2), (40, 32), np.int8)
+    proto = integer_product("MatMulInteger", (12, 40), w, (3, 0))
     assert all("dot_pairs" not in text for text in texts(proto, NARROW))
 
 
 def test_weights_that_less_their_zero_point_need_nine_bits_are_widened_at_load() -> None:
     """The model has them in 8 bits, and so does the file."""
-    w = drawn(np.random.default_rng(3), (300, 64), np.uint8)
-    compiled = webnn_compile.compile(integer_model("MatMulInteger", (5, 300), w, (9, 40)), "native")
+    w = random_integers(np.random.default_rng(3), (300, 64), np.uint8)
+    compiled = webnn_compile.compile(integer_product("MatMulInteger", (5, 300), w, (9, 40)), "native")
     assert isinstance(compiled, NativeModel)
     assert w.nbytes <= len(compiled.program.weights) < 1.1 * w.nbytes
     assert compiled.program.prepared >= 2 * w.nbytes
-    x = drawn(np.random.default_rng(4), (5, 300), np.uint8)
+    x = random_integers(np.random.default_rng(4), (5, 300), np.uint8)
     want = (x.astype(np.int64) - 9) @ (w.astype(np.int64) - 40)
     np.testing.assert_array_equal(compiled.run({"x": x})["y"], want)
 
@@ -111,13 +94,13 @@ def test_weights_that_less_their_zero_point_need_nine_bits_are_widened_at_load()
 def test_extremes(target: str, sign: int) -> None:
     """The largest sums of two products, of 2 * 255 * 255."""
     w = np.full((64, 48), 0 if sign < 0 else 255, np.uint8)
-    proto = integer_model("MatMulInteger", (7, 64), w, (0, 255 if sign < 0 else 0))
+    proto = integer_product("MatMulInteger", (7, 64), w, (0, 255 if sign < 0 else 0))
     x = np.full((7, 64), 255, np.uint8)
     y = webnn_compile.compile(proto, target).run({"x": x})["y"]
     np.testing.assert_array_equal(y, np.full((7, 48), sign * 64 * 255 * 255))
 
 
 def test_products_of_integers_count_as_work() -> None:
-    w = drawn(np.random.default_rng(5), (40, 32), np.int8)
-    lowered = lower_model(run_graph_passes(import_model(integer_model("MatMulInteger", (12, 40), w, (0, 0)))))
+    w = random_integers(np.random.default_rng(5), (40, 32), np.int8)
+    lowered = lower_model(run_graph_passes(import_model(integer_product("MatMulInteger", (12, 40), w, (0, 0)))))
     assert count_work(lowered.kernels[-1]) == 2 * 12 * 40 * 32

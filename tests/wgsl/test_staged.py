@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import onnx
 import pytest
 from drivers import need_driver
 from kernel_checks import inputs_for, laid_out, taken_out
 from nests import biased_product
-from onnx_models import model, node, random
+from onnx_models import Array, integer_product, model, node, random, random_integers
 from run_lowered import run_lowered
 from tint import assert_valid
 from webnn_compile.driver.build_device import DeviceBuild
@@ -47,19 +45,32 @@ def test_product(rows: int, columns: int, depth: int) -> None:
     np.testing.assert_allclose(taken_out(kernel.params[-1], result), want, atol=1e-5 * np.abs(want).max())
 
 
-def test_the_option_reaches_the_kernels(tmp_path: Path) -> None:
+def run_by_tiles(proto: onnx.ModelProto, tiles: str, x: Array) -> tuple[Array, list[str]]:
+    """The result of a model's only input, with this `--gpu-tiles`, and the sources of its kernels."""
+    need_driver("webgpu")
+    work = Work("model", Options(targets=("webgpu",), gpu_tiles=tiles), Cache(None), lambda _: None, str)
+    weights = Weights()
+    lowered = lower_model(run_graph_passes(import_model(proto)), policy=WebGpu().layouts)
+    build = TARGETS["webgpu"].bundle(lowered, weights, work)
+    assert isinstance(build, DeviceBuild)
+    y = build.target.run(build.program, weights.blob()).run({"x": x})["y"]
+    return y, [k.source for k in build.program.kernels]
+
+
+def test_the_option_reaches_the_kernels() -> None:
     x, w = random((256, 32), 1), random((32, 512), 2)
     proto = model([node("MatMul", ["x", "w"], ["y"])], {"x": list(x.shape)}, ["y"], {"w": w})
-    onnx.save(proto, tmp_path / "model.onnx")
-    need_driver("webgpu")
     for tiles in ("registers", "shared"):
-        work = Work("model", Options(targets=("webgpu",), gpu_tiles=tiles), Cache(None), lambda _: None, str)
-        weights = Weights()
-        lowered = lower_model(run_graph_passes(import_model(tmp_path / "model.onnx")), policy=WebGpu().layouts)
-        made = TARGETS["webgpu"].bundle(lowered, weights, work)
-        assert isinstance(made, DeviceBuild)
-        assert any("var<workgroup>" in k.source for k in made.program.kernels) == (tiles == "shared")
-        got = made.target.run(made.program, weights.blob()).run({"x": x})["y"]
-        np.testing.assert_allclose(got, x.astype(np.float64) @ w, atol=1e-4)
+        y, sources = run_by_tiles(proto, tiles, x)
+        assert any("var<workgroup>" in s for s in sources) == (tiles == "shared")
+        np.testing.assert_allclose(y, x.astype(np.float64) @ w, atol=1e-4)
     with pytest.raises(InputError, match="--gpu-tiles caches: choose one of registers, shared"):
         Options(gpu_tiles="caches").check()
+
+
+def test_product_of_integers() -> None:
+    generator = np.random.default_rng(5)
+    x, w = random_integers(generator, (256, 36), np.uint8), random_integers(generator, (36, 512), np.int8)
+    y, sources = run_by_tiles(integer_product("MatMulInteger", x.shape, w, (131, 0)), "shared", x)
+    assert any("var<workgroup>" in s and "vec4i" in s for s in sources)
+    np.testing.assert_array_equal(y, (x.astype(np.int64) - 131) @ w.astype(np.int64))
