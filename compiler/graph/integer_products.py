@@ -51,7 +51,7 @@ class _Rewriter:
     """Makes the nodes of products; `constants` are new ones."""
 
     def __init__(self, graph: Graph) -> None:
-        self._known, self._producers = graph.constants, {**graph.producers(), **graph.folded}
+        self._constants, self._producers = graph.constants, {**graph.producers(), **graph.folded}
         self._names: Names = value_names(graph)
         self.constants: dict[Value, Array] = {}
 
@@ -66,7 +66,7 @@ class _Rewriter:
 
     def _conv(self, node: Node) -> Node | None:
         x, w = self._operands(node)
-        if x is None or w is None or not w.along(0) or prod(self._known[w.q].shape[1:]) >= LARGEST:
+        if x is None or w is None or not w.along(0) or prod(self._constants[w.q].shape[1:]) >= LARGEST:
             return None
         return self._scaled(node, "DequantizedConv", x, w, w.q, node.attributes)
 
@@ -77,9 +77,9 @@ class _Rewriter:
         if x is None or w is None or len(w.q.shape) != 2 or not plain:
             return None
         transposed = attributes.get("transB", 0) != 0
-        if not w.along(0 if transposed else 1) or self._known[w.q].shape[transposed] >= LARGEST:
+        if not w.along(0 if transposed else 1) or self._constants[w.q].shape[transposed] >= LARGEST:
             return None
-        weights = self._constant(f"{w.q.name}.transposed", self._known[w.q].T) if transposed else w.q
+        weights = self._constant(f"{w.q.name}.transposed", self._constants[w.q].T) if transposed else w.q
         return self._scaled(node, "DequantizedMatMul", x, w, weights, {})
 
     def _scaled(
@@ -88,7 +88,7 @@ class _Rewriter:
         """The product in quanta, times the scales, plus the bias."""
         shift = None
         if len(node.inputs) > 2 and node.inputs[2] is not None:
-            shift = self._known.get(node.inputs[2])
+            shift = self._constants.get(node.inputs[2])
             if shift is None or shift.ndim > 1:
                 return None
         factor = (x.scale.astype(np.float64) * w.scale.astype(np.float64)).astype(np.float32)
@@ -99,7 +99,7 @@ class _Rewriter:
     def _operands(self, node: Node) -> tuple[_Quanta | None, _Quanta | None]:
         """Operands that are quanta: with one scale, and constant ones."""
         x, w = (self._quanta(v) for v in node.inputs[:2])
-        if x is None or w is None or w.q not in self._known or x.q in self._known:
+        if x is None or w is None or w.q not in self._constants or x.q in self._constants:
             return None, None
         if x.scale.size > 1 or (x.zero is not None and x.zero.size > 1):
             return None, None
@@ -113,14 +113,14 @@ class _Rewriter:
         q, scale, *zero = node.inputs
         if q is None or q.dtype not in (I8, U8) or v is None or v.dtype != F32:
             return None
-        if scale is None or scale not in self._known:
+        if scale is None or scale not in self._constants:
             return None
-        if zero and zero[0] is not None and zero[0] not in self._known:
+        if zero and zero[0] is not None and zero[0] not in self._constants:
             return None
         axis = node.attributes.get("axis", 1)
         assert isinstance(axis, int)
-        zeros = self._known[zero[0]] if zero and zero[0] is not None else None
-        return _Quanta(q, self._known[scale].reshape(-1), zeros, axis)
+        zeros = self._constants[zero[0]] if zero and zero[0] is not None else None
+        return _Quanta(q, self._constants[scale].reshape(-1), zeros, axis)
 
     def _constant(self, stem: str, data: Array) -> Value:
         """A new constant; of one element it is a scalar."""

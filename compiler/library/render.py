@@ -140,9 +140,9 @@ def _dimensions(prefix: str, ports: Ports) -> list[str]:
         "};",
     ]
     if dimensions:
-        taken = "; ".join(f"{d.name}: {d.span}" + (", as that input has it" if d.value_of else "") for d in dimensions)
+        spans = "; ".join(f"{d.name}: {d.span}" + (", as that input has it" if d.value_of else "") for d in dimensions)
         lines += [
-            f"#define SIZES_TAKEN {c_string(taken)}",
+            f"#define SIZES_TAKEN {c_string(spans)}",
             "",
             "static void SetKnownSizes(int64_t *sizes) {",
             *(f"  {line}" for line in ports.derived() or ["(void)sizes;"]),

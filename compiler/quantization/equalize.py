@@ -104,13 +104,13 @@ def _may_scale(node: Node, graph: Graph) -> bool:
 
 def _biases(unit: Unit, graph: Graph) -> list[tuple[Node, int]]:
     """Constants that are added to the layer's channels."""
-    found = [(unit.head, 2)] if len(unit.head.inputs) > 2 and unit.head.inputs[2] is not None else []
+    biases = [(unit.head, 2)] if len(unit.head.inputs) > 2 and unit.head.inputs[2] is not None else []
     for before, node in zip(unit.nodes, unit.nodes[1:], strict=False):
         if node.op == "Add":
-            found += [
+            biases += [
                 (node, i) for i, v in enumerate(node.inputs) if v is not result_of(before) and v in graph.constants
             ]
-    return found
+    return biases
 
 
 def _by_output(node: Node, weights: Array) -> Array:

@@ -75,8 +75,8 @@ def insert_quantization(
             inputs = tuple(None if v is None else results.get(v, v) for v in node.inputs)
             writer.nodes.append(replace(node, inputs=inputs) if inputs != node.inputs else node)
     outputs = tuple(results.get(v, v) for v in graph.outputs)
-    made = replace(graph, nodes=tuple(writer.nodes), outputs=outputs, constants=writer.constants)
-    return Quantized(made, writer.stored, results)
+    result = replace(graph, nodes=tuple(writer.nodes), outputs=outputs, constants=writer.constants)
+    return Quantized(result, writer.stored, results)
 
 
 def isolate_layers(graph: Graph, units: Sequence[Unit], scheme: Scheme) -> Quantized:
@@ -92,8 +92,8 @@ def isolate_layers(graph: Graph, units: Sequence[Unit], scheme: Scheme) -> Quant
             name = unit.output.name
             sums[result_of(unit.head)], raw = writer.unit(unit, writer.fresh(f"{name}_float"), alone=False)
             results[unit.output] = writer.round(raw, unit.output, writer.fresh(f"{name}_dequantized"))
-    made = replace(graph, nodes=tuple(writer.nodes), constants=writer.constants)
-    return Quantized(made, writer.stored, results, sums)
+    result = replace(graph, nodes=tuple(writer.nodes), constants=writer.constants)
+    return Quantized(result, writer.stored, results, sums)
 
 
 def share_parameters(units: Sequence[Unit], scheme: Scheme) -> dict[Value, Parameters]:
@@ -254,7 +254,7 @@ class LayerConstants:
 
 
 def layer_constants(node: Node, graph: Graph) -> LayerConstants:
-    weights = graph.constants[_known(node.inputs[1])]
+    weights = graph.constants[_present(node.inputs[1])]
     value = node.inputs[2] if len(node.inputs) > 2 else None
     bias = None if value is None else graph.constants[value]
     repeats = 1
@@ -276,7 +276,7 @@ def layer_constants(node: Node, graph: Graph) -> LayerConstants:
     return LayerConstants(weights, channels, repeats, bias)
 
 
-def _known(value: Value | None) -> Value:
+def _present(value: Value | None) -> Value:
     assert value is not None
     return value
 

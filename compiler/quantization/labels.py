@@ -46,12 +46,12 @@ def read_labels(file: Path, samples: Sequence[Sample]) -> Labels:
         if not listed or not all(type(c) is int and c >= 0 for c in listed):
             raise InputError(f"--labels {file}: the classes of {name!r} are {classes!r}; {form}")
         labels[name] = tuple(listed)
-    known = {f for s in samples for f in s.files}
-    if not known & labels.keys():
+    files = {f for s in samples for f in s.files}
+    if not files & labels.keys():
         raise InputError(
-            f"--labels {file}: it labels none of the calibration files; those are {', '.join(sorted(known)[:5])}"
+            f"--labels {file}: it labels none of the calibration files; those are {', '.join(sorted(files)[:5])}"
         )
-    return {name: classes for name, classes in labels.items() if name in known}
+    return {name: classes for name, classes in labels.items() if name in files}
 
 
 def measure_accuracy(results: Iterable[tuple[Sample, Array]], labels: Labels) -> Accuracy:

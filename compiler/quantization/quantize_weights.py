@@ -109,9 +109,9 @@ def _replaced(graph: Graph, layers: Sequence[_Layer]) -> Quantized:
             constants[value], stored[value] = x.stored.decoded, x.stored
         changed[x.node] = _reading(x, values[x.stored])
     nodes = tuple(changed.get(n, n) for n in graph.nodes)
-    made = replace(graph, nodes=nodes, constants=constants)
+    result = replace(graph, nodes=nodes, constants=constants)
     results = {v: v for n in graph.nodes for v in n.outputs if v is not None}
-    return Quantized(made, stored, results)
+    return Quantized(result, stored, results)
 
 
 def _reading(layer: _Layer, value: Value) -> Node:

@@ -70,11 +70,11 @@ def match_names(patterns: Iterable[str], names: Sequence[str]) -> set[str]:
     """The names that match a pattern of --keep. Raises InputError for a pattern that none matches."""
     matching: set[str] = set()
     for pattern in patterns:
-        found = {n for n in names if fnmatchcase(n, pattern)}
-        if not found:
+        fitting = {n for n in names if fnmatchcase(n, pattern)}
+        if not fitting:
             shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
             raise InputError(f"--keep {pattern}: no node that is quantised has this name; they are {shown}")
-        matching |= found
+        matching |= fitting
     return matching
 
 
@@ -85,14 +85,14 @@ def without(units: Iterable[Unit], names: Iterable[str]) -> tuple[Unit, ...]:
 
 
 def _between_layers(units: list[Unit]) -> tuple[Unit, ...]:
-    made: set[Value] = set()
+    quantized: set[Value] = set()
     for u in units:
-        if u.layer or all(v in made for v in u.data):
-            made.add(u.output)
+        if u.layer or all(v in quantized for v in u.data):
+            quantized.add(u.output)
     read: set[Value] = set()
     chosen = []
     for u in reversed(units):
-        if u.layer or (u.output in made and u.output in read):
+        if u.layer or (u.output in quantized and u.output in read):
             read.update(u.data)
             chosen.append(u)
     return tuple(reversed(chosen))

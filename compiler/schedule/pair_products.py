@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..dtypes import I8, I16, I32, DType
-from ..ir.affine import Affine, affine
+from ..ir.affine import affine
 from ..ir.contraction import loaded_operand
 from ..ir.forms import Contraction
 from ..ir.layout import Block, Layout
@@ -13,6 +13,7 @@ from ..ir.nest import Reduction, match_nest, match_reduction
 from ..ir.nodes import Binary, Buffer, Expr, For, Kernel, Load, Node, Seq, Stmt, Store, Var
 from ..ir.rewrite import free_vars, loads, rewrite_statements
 from ..ir.scalar_ops import PAIR
+from ..ir.simplify import simplify_expr
 from .rules.roles import find_roles, order_reduction
 from .split_groups import split_groups
 
@@ -120,5 +121,5 @@ def _word(x: Load, k: Var, word: Var, axis: int, dtype: DType, layout: Layout | 
         return None
     shape = tuple(-(-n // PAIR) if d == axis else n for d, n in enumerate(x.buffer.shape))
     buffer = Buffer(x.buffer.name, shape, dtype, constant=x.buffer.constant, layout=layout)
-    at = Affine(tuple((v, c // PAIR) for v, c in rest.terms), rest.constant // PAIR).to_expr() + word
+    at = simplify_expr(rest.to_expr() // PAIR) + word
     return Load(buffer, (*x.indices[:axis], at, *x.indices[axis + 1 :]), x.guard)

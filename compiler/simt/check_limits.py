@@ -15,7 +15,7 @@ def check_limits(kernel: Kernel, target: GpuTarget) -> None:
     grid = find_grid(kernel)
     shared = sum(b.size * b.dtype.bytes for b in grid.shared)
     largest = max(kernel.params, key=lambda b: b.size)
-    for what, wanted, limit in (
+    for what, count, limit in (
         ("storage buffers", len(kernel.params), target.storage_buffers),
         (f"bytes in one buffer ({largest.name})", largest.size * largest.dtype.bytes, target.binding_bytes),
         ("bytes of workgroup memory", shared, target.workgroup_bytes),
@@ -23,6 +23,6 @@ def check_limits(kernel: Kernel, target: GpuTarget) -> None:
         ("dimensions of the grid", max(len(grid.blocks), len(grid.threads)), 3),
         ("workgroups in a dimension", max(grid.workgroups), target.workgroups),
     ):
-        if wanted > limit:
+        if count > limit:
             where = ", ".join(kernel.origin.nodes) or kernel.name
-            raise CannotExpress(f"node {where} needs {wanted} {what}, {target.name} has {limit}")
+            raise CannotExpress(f"node {where} needs {count} {what}, {target.name} has {limit}")

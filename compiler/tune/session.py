@@ -62,7 +62,7 @@ class SearchSession:
         self.ahead = 0
         """Candidates that are being built."""
         self._began = time.monotonic()
-        self._made = 0
+        self._counted = 0
 
     @property
     def left(self) -> int:
@@ -118,7 +118,7 @@ class SearchSession:
                 return
             self.status.failed += 1
         self.status.trials += 1
-        self._made += 1
+        self._counted += 1
 
     def record_of(self, key: str, name: str, launches: int, path: Path) -> dict[str, Any]:
         """The fields of a record besides its kind and times."""
@@ -141,8 +141,8 @@ class SearchSession:
             s.points.append((s.trials, gain))
         elapsed, limit = time.monotonic() - self._began, self.settings.seconds
         bounds = [] if limit is None else [max(0.0, limit - elapsed)]
-        if self._made:
-            bounds.append(elapsed / self._made * max(0, s.of - s.trials))
+        if self._counted:
+            bounds.append(elapsed / self._counted * max(0, s.of - s.trials))
         s.left = min(bounds) if bounds else None
         self._observe(s)
 

@@ -43,6 +43,13 @@ def test_results() -> None:
     np.testing.assert_allclose(quanta, floats, atol=0.02 * np.abs(floats).max())
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_what_is_no_number_is_in_the_result(value: float) -> None:
+    x = random((1, K), 3)
+    x[0, 40] = value
+    assert not np.isfinite(webnn_compile.compile(product(4)).run({"x": x})["y"]).any()
+
+
 @pytest.mark.parametrize(("level", "change"), [(4, activations_in_bytes), (0, activations_in_floats)])
 def test_a_graph_that_has_the_level_stays(level: int, change: object) -> None:
     assert callable(change)

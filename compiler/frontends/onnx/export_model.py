@@ -35,9 +35,9 @@ def export_model(graph: Graph, stored: Mapping[Value, Stored] | None = None) -> 
     export = _Export(graph, stored or {})
     for node in graph.nodes:
         export.node(node)
-    made = {*graph.inputs, *(v for n in graph.nodes for v in n.outputs)}
+    computed = {*graph.inputs, *(v for n in graph.nodes for v in n.outputs)}
     for value in graph.outputs:
-        if value not in made:
+        if value not in computed:
             export.read(value)
     proto = helper.make_graph(
         export.nodes,
@@ -156,14 +156,14 @@ class _Export:
         name = value.name
         index = self._initialiser(value, "quantized", stored.data, 4)
         wide = self._add("Cast", [index], f"{name}_index", to=TensorProto.INT32)
-        taken = self._add("Gather", [self._initialiser(value, "table", stored.table), wide], f"{name}_entry")
+        entries = self._add("Gather", [self._initialiser(value, "table", stored.table), wide], f"{name}_entry")
         if block is None:
             scale = stored.scale.reshape([-1 if d == axis else 1 for d in range(len(shape))])
-            self._add("Mul", [taken, self._initialiser(value, "scale", scale)], value)
+            self._add("Mul", [entries, self._initialiser(value, "scale", scale)], value)
             return
         blocked = np.array([*shape[:axis], shape[axis] // block, block, *shape[axis + 1 :]], np.int64)
         scale = np.expand_dims(stored.scale, axis + 1)
-        blocks = self._add("Reshape", [taken, self._initialiser(value, "blocks", blocked)], f"{name}_blocks")
+        blocks = self._add("Reshape", [entries, self._initialiser(value, "blocks", blocked)], f"{name}_blocks")
         scaled = self._add("Mul", [blocks, self._initialiser(value, "scale", scale)], f"{name}_scaled")
         self._add("Reshape", [scaled, self._initialiser(value, "shape", np.array(shape, np.int64))], value)
 

@@ -137,9 +137,9 @@ class Import:
             self._problems.add(f"input {value.name!r} has elements of type {type_name(code)}")
             return None
         shapes = self._shapes
-        made = self.main.builder.input(value.name, shapes.of[value.name], dtype, shapes.elements.get(value.name))
-        self._storage |= {made: code} if code in STORAGE_TYPES else {}
-        return made
+        port = self.main.builder.input(value.name, shapes.of[value.name], dtype, shapes.elements.get(value.name))
+        self._storage |= {port: code} if code in STORAGE_TYPES else {}
+        return port
 
     def _node(self, node: onnx.NodeProto, name: str, frame: Frame) -> Sequence[Item | None]:
         if not self._problems.check_kind(node):
@@ -342,8 +342,8 @@ class Import:
 
     def _element_type(self, name: str, value: Value | None) -> int | None:
         """The number of the ONNX element type of `value`, where it is known."""
-        known = None if value is None else self._storage.get(value)
-        return known or self._types.get(name, onnx.TypeProto()).tensor_type.elem_type or None
+        stored = None if value is None else self._storage.get(value)
+        return stored or self._types.get(name, onnx.TypeProto()).tensor_type.elem_type or None
 
     def value_name(self, name: str, frame: Frame) -> str:
         """`name` in the main graph; one like it in a subgraph, where a name of another one may come again."""

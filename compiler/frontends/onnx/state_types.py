@@ -32,14 +32,14 @@ def storage_of_results(
     inputs: Sequence[Value | None],
     results: Sequence[Value | None],
     attributes: Mapping[str, Attribute],
-    known: Mapping[Value, int],
+    of_inputs: Mapping[Value, int],
 ) -> dict[Value, int]:
     """The numbers of the storage types that results have: the type that an attribute names, or that of an input which
-    has the same type by ONNX's schema. `known` are those of inputs."""
+    has the same type by ONNX's schema. `of_inputs` are those of inputs."""
     named = next((n for a in ("to", "output_dtype") if storage_type(n := attributes.get(a)) is not None), None)
     if isinstance(named, int):
         return {v: named for v in results if v is not None}
-    given = [(i, known[v]) for i, v in enumerate(inputs) if v is not None and v in known]
+    given = [(i, of_inputs[v]) for i, v in enumerate(inputs) if v is not None and v in of_inputs]
     if not given or node.domain:
         return {}
     schema = onnx.defs.get_schema(node.op_type, opset)

@@ -101,7 +101,7 @@ def _ends_of_run(call: Call, axis: int, extent: Size) -> list[Size]:
     (count,) = call.fixed(lengths)
     dtype = I32 if count * (capacity(extent) + 1) <= highest(I32) else I64
 
-    def taken(j: Expr) -> Expr:
+    def length_of(j: Expr) -> Expr:
         """A size; where there can be none such, one that makes the sum too large."""
         n = to_int32(lengths[j])
         return select((n < 0) | (n > extent), number(extent) + 1, n).cast(dtype)
@@ -111,7 +111,7 @@ def _ends_of_run(call: Call, axis: int, extent: Size) -> list[Size]:
         f"{call.name}.ends",
         (count,),
         (lengths,),
-        lambda i: reduce("sum", (count,), lambda j: select(j <= i, taken(j), 0)),
+        lambda i: reduce("sum", (count,), lambda j: select(j <= i, length_of(j), 0)),
     )
     last = sums[count - 1] if count else expr(0)
     call.refuse_where(

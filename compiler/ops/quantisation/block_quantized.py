@@ -1,7 +1,7 @@
 """Operators of com.microsoft on matrices of few bits, with a scale for each block of elements.
 
-The weights are dequantised to floats before their product: constants when the model is loaded, so that the bundle has
-them as the model does."""
+The weights are dequantised to floats before their product, or less their zero points int8: constants when the model is
+loaded, so that the bundle has them as the model does."""
 
 from __future__ import annotations
 
@@ -63,31 +63,33 @@ def _mat_mul_n_bits(call: Call) -> Tensor:
     if groups is not None and groups.data is not None and not ((groups.data >= 0) & (groups.data < blocks)).all():
         raise call.unsupported(f"g_idx is not of the {blocks} blocks", "the model is invalid")
 
-    def body(k: Expr, n: Expr) -> Expr:
-        within = k % size
-        value = part_of(packed[n, k // size, within // (8 // bits)], within, bits).cast(F32)
-        block = k // size if groups is None else _clamped(groups[k,], blocks)
-        zero: Expr = Const(float(1 << (bits - 1)), F32)
-        if zeros is not None and zeros.dtype == U8:
-            zero = part_of(zeros[n, block // (8 // bits)], block, bits).cast(F32)
-        elif zeros is not None:
-            zero = zeros[n, block].cast(F32)
-        return ((value - zero) * scales[n, block].cast(F32)).cast(scales.dtype)
+    per_byte = 8 // bits
+
+    def less_zero(k: Expr, n: Expr, block: Expr) -> Expr:
+        """q - zero point: of integers as int32."""
+        value = part_of(packed[n, k // size, k % size // per_byte], k % size, bits)
+        if zeros is None:
+            return value - (1 << (bits - 1))
+        if zeros.dtype == U8:
+            return value - part_of(zeros[n, block // per_byte], block, bits)
+        return value.cast(F32) - zeros[n, block].cast(F32)
 
     a = call.input(0)
-    if call.attribute("accuracy_level", 0) == QUANTA and groups is None and depth % size == 0 and _has_few_rows(a):
-        integers = zeros is None or zeros.dtype == U8
+    by_quanta = call.attribute("accuracy_level", 0) == QUANTA and _has_few_rows(a)
+    if by_quanta and groups is None and depth % size == 0 and (zeros is None or zeros.dtype == U8):
+        quanta = compute(
+            f"{call.name}.quanta",
+            (blocks, size, columns),
+            (packed, zeros),
+            lambda b, k, n: less_zero(b * size + k, n, b).cast(I16),
+        )
+        return _with_bias(call, _block_products(call, a, quanta, scales), 5)
 
-        def less_zero(b: Expr, k: Expr, n: Expr) -> Expr:
-            value = part_of(packed[n, b, k // (8 // bits)], k, bits)
-            if zeros is None:
-                return (value - (1 << (bits - 1))).cast(I16)
-            return (value - part_of(zeros[n, b // (8 // bits)], b, bits)).cast(I16)
+    def weight(k: Expr, n: Expr) -> Expr:
+        block = k // size if groups is None else _clamped(groups[k,], blocks)
+        return (less_zero(k, n, block).cast(F32) * scales[n, block].cast(F32)).cast(scales.dtype)
 
-        if integers:
-            centred = compute(f"{call.name}.quanta", (blocks, size, columns), (packed, zeros), less_zero)
-            return _with_bias(call, _block_products(call, a, centred, scales), 5)
-    weights = fold(compute(f"{call.name}.weights", (depth, columns), (packed, scales, zeros, groups), body))
+    weights = fold(compute(f"{call.name}.weights", (depth, columns), (packed, scales, zeros, groups), weight))
     return _with_bias(call, mat_mul_of(call, a, weights), 5)
 
 
@@ -107,7 +109,7 @@ def _block_products(call: Call, a: Tensor, w: Tensor, scales: Tensor) -> Tensor:
         f"{call.name}.peak",
         (rows, blocks),
         (flat,),
-        lambda r, b: reduce_over("max", (size,), lambda k: unary("abs", flat[r, b, k])),
+        lambda r, b: reduce_over("max_nan", (size,), lambda k: unary("abs", flat[r, b, k])),
     )
     step = compute(f"{call.name}.step", (rows, blocks), (peak,), lambda r, b: maximum(peak[r, b] / 127.0, _LEAST_STEP))
     quanta = compute(

@@ -31,12 +31,11 @@ from ..steps import (
     stage,
     tag,
     tiles_of,
-    vector_segments,
-    vectorise,
 )
 from .long_sums import MOST_PRODUCTS
 from .merge_reduction import merge_reduction
 from .roles import Roles, merge_rows, roles_of
+from .sink_columns import sink_columns
 from .tile_plan import Blocks, TilePlan, blocks_of, choose_blocks, plan_tile
 
 Scheduled = tuple[Stmt, dict[Buffer, Buffer]]
@@ -107,7 +106,7 @@ def _tile(stmt: Stmt, nest: Reduction, roles: Roles, plan: TilePlan, target: Tar
     if plan.inside > 1:
         stmt, columns = _move_panels_inside(stmt, columns, rows, plan.width)
     stmt = _tile_rows(stmt, roles, plan)
-    stmt = _sink_columns(stmt, columns, target)
+    stmt = sink_columns(stmt, (inner for _, inner in columns), target.lanes)
     if plan.staged:
         stmt = stage(stmt)
     return simplify_stmt(outline(stmt, around=tuple(panel for panel, _ in columns) if plan.outlined else ())), packed
@@ -162,13 +161,3 @@ def _move_panels_inside(
         stmt, panels = split(stmt, inside, segments(inside.extent, width))
         columns += panels
     return stmt, columns
-
-
-def _sink_columns(stmt: Stmt, columns: list[tuple[Var, Var]], target: Target) -> Stmt:
-    for _, inner in columns:
-        stmt = sink(stmt, inner)
-        stmt, parts = split(stmt, inner, vector_segments(inner.extent, target.lanes))
-        for outer, lane in parts:
-            stmt = tag(stmt, outer, LoopKind.UNROLL)
-            stmt = vectorise(stmt, lane, target.lanes)
-    return stmt

@@ -33,13 +33,13 @@ from ..steps import (
     split,
     tag,
     tiles_of,
-    vector_segments,
     vectorise,
     vectors_of,
 )
 from .each_nest import each_nest
 from .merge_reduction import merge_reduction
 from .roles import SUMS, order_reduction
+from .sink_columns import sink_columns
 
 WINDOW_UNROLL = 16
 """Windows of up to this many elements are unrolled where neighbours share no loads."""
@@ -118,11 +118,7 @@ def _lanes_across(stmt: Stmt, nest: Reduction, plan: WindowPlan, target: Target)
 def _in_vectors(stmt: Stmt, lane_loop: Var, vectors: int, target: Target) -> Stmt:
     """Several vectors of neighbouring outputs together: one line of memory has their operands."""
     stmt, tiles = split(stmt, lane_loop, segments(lane_loop.extent, vectors * target.lanes))
-    for _, inner in tiles:
-        stmt = sink(stmt, inner)
-        stmt, parts = split(stmt, inner, vector_segments(inner.extent, target.lanes))
-        for outer, lane in parts:
-            stmt = vectorise(tag(stmt, outer, LoopKind.UNROLL), lane, target.lanes)
+    stmt = sink_columns(stmt, (inner for _, inner in tiles), target.lanes)
     return simplify_stmt(outline(stmt))
 
 
