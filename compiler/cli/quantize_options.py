@@ -85,7 +85,7 @@ _OPTIONS = (
         type=click.Choice([str(n) for n in WEIGHT_BITS]),
         default=str(WEIGHT_BITS[0]),
         show_default=True,
-        help="7: weights are from -63 to 63, which some processors multiply faster.",
+        help="7: weights are from -63 to 63, so that sums of two products fit 16 bits, for other tools that need it.",
     ),
     click.option("--per-tensor", is_flag=True, help="One scale for all weights of a layer, in place of one a channel."),
     click.option(
