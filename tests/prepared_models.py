@@ -125,6 +125,22 @@ def int4_odd_channels() -> onnx.ModelProto:
     return model(nodes, {"x": [1, 7, 9, 9]}, ["y"], weights, 21)
 
 
+NINE_BITS = _random.integers(0, 256, (64, 3, 7, 7)).astype(np.uint8)
+
+
+def bytes_of_odd_channels() -> onnx.ModelProto:
+    """The same of three channels, whose weights less their zero point are int16."""
+    weights = {"w": NINE_BITS, "t": np.asarray(0.0004, np.float32), "u": np.asarray(113, np.uint8)}
+    weights |= {"s": np.asarray(0.03, np.float32), "z": np.asarray(120, np.uint8)}
+    nodes = [
+        node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+        node("DequantizeLinear", ["q", "s", "z"], ["r"]),
+        node("DequantizeLinear", ["w", "t", "u"], ["d"]),
+        node("Conv", ["r", "d"], ["y"], strides=[2, 2]),
+    ]
+    return model(nodes, {"x": [1, 3, 15, 15]}, ["y"], weights, 21)
+
+
 EIGHT_BITS = _random.normal(0, 1, (256, 96)).astype(onnx.helper.tensor_dtype_to_np_dtype(onnx.TensorProto.FLOAT8E4M3FN))
 SIXTEEN_BITS = np.exp(_random.normal(-20, 9, (96, 160))).astype(
     onnx.helper.tensor_dtype_to_np_dtype(onnx.TensorProto.BFLOAT16)
@@ -171,6 +187,7 @@ MODELS = {
     "int4-blocks": (int4_blocks, FOUR_BITS.size // 2 + ZEROS.size // 2 + BLOCK_SCALES.nbytes),
     "int4-columns": (int4_columns, FOUR_BITS.size // 2),
     "int4-odd-channels": (int4_odd_channels, ODD.size // 2),
+    "bytes-of-odd-channels": (bytes_of_odd_channels, NINE_BITS.size),
     "codebook": (codebook, INDICES.size // 2 + BLOCK_SCALES.nbytes),
     "floats": (floats, EIGHT_BITS.size + SIXTEEN_BITS.nbytes),
     "blocks": (blocks, NIBBLES.nbytes + BLOCK_SCALES.nbytes),

@@ -78,11 +78,13 @@ def _form(loops: Mapping[int, Var], reduce: Reduce | None, value: Expr | None) -
 
 def _axes(group: Group, layout: Layout, *, rounded: bool) -> dict[int, Var]:
     """A loop variable per logical axis; with `rounded`, over the rounded-up extent (the padding is never used), if
-    that saves a partial vector; whole vectors may be padded, too."""
+    that saves a partial vector; whole vectors may be padded, too. The rest of a prepared constant's block is zero."""
+    zero = {b.axis for b in layout.blocks} if group.output.prepared else set()
     variables = {}
     for d, v in enumerate(group.axes):
         extent = v.extent
-        if rounded and v.length is None and layout.align[d] > 1 and extent % CHANNEL_ALIGN:
+        padded = rounded and v.length is None and d not in zero
+        if padded and layout.align[d] > 1 and extent % CHANNEL_ALIGN:
             extent = layout.extent(d) - sum(layout.pad[d])
         variables[d] = Var(v.name, extent, v.length)
     return variables
