@@ -33,10 +33,12 @@ def test_result_and_info(page: Page, site: Site, worker: bool) -> None:
         "workerReason": "as asked for",
         "integrity": "sha256",
         "weightBytes": 8192,
+        "weightTypes": {"float32": 8192},
         "preparedBytes": 0,
         "arenaBytes": 8192,
         "memoryBytes": 65536,
         "kernels": 1,
+        "products": {"float32 and float32 in float32": 1},
         "abi": 4,
     }
 

@@ -113,12 +113,16 @@ interface CommonInfo {
   /** How the downloaded files were checked. */
   integrity: string;
   weightBytes: number;
+  /** Those bytes by the type of the elements, such as { int8: 11678976, float32: 24832 }; 'int4' has two in a byte. */
+  weightTypes: Readonly<Record<string, number>>;
   /** 'f16': weights and what lies in memory between kernels are float16; what is computed is float32 with both. */
   precision: 'f32' | 'f16';
   /** All of the WebAssembly memory, or what lies on the device. */
   memoryBytes: number;
   /** Launches of a run. */
   kernels: number;
+  /** Convolutions and products of matrices in a run, by the types of operands and sums: { 'int16 and int8 in int32': 21 }. */
+  products: Readonly<Record<string, number>>;
   /** The format of the bundle. */
   abi: number;
 }

@@ -152,7 +152,7 @@ def test_the_command_line(tmp_path: Path) -> None:
         if precision == "f16":
             assert found["native"]["tolerance"] >= HALF_TOLERANCE
             assert "webgpu" in found or "webgpu was not compared: " in done.output
-            assert "large ones float16, as is what webgpu has in memory" in " ".join(done.output.split())
+            assert "; what webgpu has in memory is float16, too" in " ".join(done.output.split())
     assert sizes["f16"] < 0.6 * sizes["f32"]
 
 

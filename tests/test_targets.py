@@ -87,7 +87,7 @@ def test_a_device_in_the_table_has_its_part_in_a_bundle(
     assert [p.artifact.backend for p in report.parts] == ["wasm", "loom"]
     assert "export type Backend = 'loom' | 'wasm';" in (tmp_path / "bundle" / "model.d.ts").read_text()
     print_report(report, tmp_path / "bundle")
-    assert "large ones float16, as is what loom has in memory" in " ".join(capsys.readouterr().out.split())
+    assert "; what loom has in memory is float16, too" in " ".join(capsys.readouterr().out.split())
 
 
 FACTS = {"driver/targets.py", "target.py"}

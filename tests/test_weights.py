@@ -45,12 +45,14 @@ def test_every_layout_and_plain_bytes() -> None:
     t = constant("b", WHOLE)
     rows, columns = add(weights, t), add(weights, t, (1, 0))
     assert add(weights, t) == rows
-    at = weights.append(b"module")
+    at = weights.append(b"module", {"uint8": 64})
     blob = weights.blob()
     np.testing.assert_array_equal(np.frombuffer(blob, np.float16, WHOLE.size, columns), WHOLE.T.reshape(-1))
     assert blob[at : at + 6] == b"module"
     assert weights.memory()[weights.in_memory(at) :][:6] == b"module"
     assert weights.halves == ((0, at),)
+    assert weights.types == {"float16": at, "uint8": 64}
+    assert weights.types_in_memory == {"float32": 2 * at, "uint8": 64}
 
 
 def test_equal_bytes_are_there_once() -> None:
@@ -60,7 +62,7 @@ def test_equal_bytes_are_there_once() -> None:
     at = add(weights, embedding)
     assert add(weights, again) == at
     assert add(weights, operand, (1, 0)) == at
-    assert weights.append(FINE.tobytes()) == at
+    assert weights.append(FINE.tobytes(), {}) == at
     once = FINE.tobytes() + bytes(-FINE.nbytes % ALIGNMENT)
     assert weights.blob() == once
     assert add(weights, operand) == len(once)
@@ -70,7 +72,7 @@ def test_halves_and_the_floats_that_have_their_bytes_are_two() -> None:
     weights = Weights()
     halves = constant("h", WHOLE)
     at = add(weights, halves)
-    other = weights.append(np.frombuffer(weights.blob(), np.uint8)[: 2 * WHOLE.size].tobytes())
+    other = weights.append(np.frombuffer(weights.blob(), np.uint8)[: 2 * WHOLE.size].tobytes(), {})
     assert other != at
     np.testing.assert_array_equal(
         np.frombuffer(weights.memory(), np.float32, WHOLE.size, weights.in_memory(at)), WHOLE.reshape(-1)

@@ -36,7 +36,7 @@ class WasmArtifact:
     A module with loops for several threads imports `env.parallel_for(body, arguments, extent)` and exports
     `chunk(body, arguments, begin, end)` and `__stack_pointer`. `shared_at` is the offset of the byte that is 3 instead
     of 1 where its memory is shared. `scalars` are the offsets of int32 in the arena: of the sizes that a run is given,
-    and of those that it computes.
+    and of those that it computes. `products` are those of `program/count_products`.
     """
 
     modules: Mapping[str, bytes]
@@ -46,6 +46,7 @@ class WasmArtifact:
     prepared_bytes: int = 0
     shared_at: Mapping[str, int] = field(default_factory=dict)
     scalars: Mapping[Scalar, int] = field(default_factory=dict)
+    products: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def backend(self) -> str:
@@ -81,8 +82,9 @@ class DeviceArtifact:
 class Artifact:
     """A compiled model: `backends` in order of preference, each at most once. The offsets of `inputs` and `outputs`
     are those in the arena of the backend "wasm", and have no meaning without it. `halves` are offset and size in bytes
-    of the parts that are float16 in `weights` and float32 in the memory of wasm. `dimensions` are the sizes that
-    each run decides, `refusals` the branches that none may take."""
+    of the parts that are float16 in `weights` and float32 in the memory of wasm; `weight_types` has the bytes of
+    `weights` by the type of elements. `dimensions` are the sizes that each run decides, `refusals` the branches that
+    none may take."""
 
     name: str
     inputs: tuple[TensorSpec, ...]
@@ -92,6 +94,7 @@ class Artifact:
     halves: tuple[tuple[int, int], ...] = ()
     dimensions: tuple[Dimension, ...] = ()
     refusals: tuple[Refusal, ...] = ()
+    weight_types: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def weight_memory(self) -> int:

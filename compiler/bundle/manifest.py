@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..program.count_products import count_products
 from ..program.dimensions import Dimension
 from ..program.program import TensorSpec
 from ..values.arrays import Array, read_inputs
@@ -64,6 +65,7 @@ def make_manifest(artifact: Artifact, shard_bytes: int = SHARD_BYTES) -> Manifes
         "name": artifact.name,
         "inputs": [_tensor(spec, numbers) for spec in artifact.inputs],
         "outputs": [_tensor(spec, numbers) for spec in artifact.outputs],
+        "weightTypes": dict(artifact.weight_types),
         "weights": [{"offset": i * shard_bytes, **_file(shard)} for i, shard in enumerate(shards)],
         "backends": [part for part, _ in backends],
     }
@@ -84,6 +86,7 @@ def _wasm(artifact: Artifact, part: WasmArtifact) -> tuple[Fields, list[BundleFi
     fields = {
         "backend": part.backend,
         "kernels": len(part.kernels),
+        "products": dict(part.products),
         "preparedBytes": part.prepared_bytes,
         "arenaBytes": part.arena_bytes,
         "memory": _memory(memory),
@@ -100,7 +103,12 @@ def _wasm(artifact: Artifact, part: WasmArtifact) -> tuple[Fields, list[BundleFi
 def _device(name: str, part: DeviceArtifact) -> tuple[Fields, list[BundleFile]]:
     host = part.host
     program = hashed_file(part.backend, "json", render_device(part.program), "program")
-    fields: Fields = {"backend": part.backend, "kernels": len(part.program.work), "program": _file(program)}
+    fields: Fields = {
+        "backend": part.backend,
+        "kernels": len(part.program.work),
+        "products": count_products(part.program.work),
+        "program": _file(program),
+    }
     if host is None:
         return fields, [program]
     memory = place_memory(name, host.heap_base, host.weights_bytes + host.prepared_bytes, host.arena_bytes)

@@ -48,4 +48,4 @@ def _field(key: str, value: Any) -> str:
     """Files are named by `new URL(literal, import.meta.url)`, which bundlers follow."""
     if key == "file":
         return f"url: new URL('./{value}', import.meta.url).href"
-    return f"{key}: {_literal(value)}"
+    return f"{key if key.isidentifier() else js_literal(key)}: {_literal(value)}"

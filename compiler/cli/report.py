@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
+from ..program.count_products import count_products
 from ..program.device_program import DeviceProgram, HostCall, Launch
 from ..program.find_prepared import find_prepared
 from ..program.program import Launch as CpuLaunch
@@ -38,8 +39,10 @@ SLOWER = (
     f"for --cpu {ANY_CPU}, with vectors of four floats: on a processor with wider ones --cpu host or x86-64-v3 takes "
     "half the time; C source of it is compiled with -march=native or -march=x86-64-v3"
 )
-CONTRACTION, FLOATS = "contraction of ", "float32 and float32 in float32"
-"""Beginning of the text of a form, and the rest of the usual one."""
+FLOATS = "float32 and float32 in float32"
+"""The usual products."""
+WIDE = ("float16", "float32", "float64", "int16", "int32", "int64", "uint16", "uint32", "uint64", "bool")
+"""Types of elements that are no weights in few bits."""
 _SHOWN = 6
 """So many operators and tensors are listed by name."""
 
@@ -73,25 +76,27 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
     for refusal in report.refusals:
         yield "refused", printable(refusal.text)
     yield "operators", f"{report.operators.total()} ({_counts(report.operators)}); {report.graph_nodes} when optimised"
-    halves = "; large ones float16" if report.precision == "f16" else ""
+    halves = ""
     stored = [device.program.backend for device in report.devices if device.halves]
     if stored:
-        halves += f", as is what {', '.join(stored)} has in memory"
-    yield "weights", size(report.weights) + halves
+        halves = f"; what {', '.join(stored)} has in memory is float16, too"
+    types = ", ".join(f"{size(n)} {name}" for name, n in report.weight_types.items())
+    yield "weights", f"{types}{halves}" if len(report.weight_types) == 1 else f"{size(report.weights)}: {types}{halves}"
+    few_bits = any(name not in WIDE for name in report.weight_types)
     for device in report.devices:
         yield device.program.backend, _device(device)
-        yield from _products(device.program.work)
+        yield from _products(device.program.work, always=few_bits)
         yield from _prepared(device.program)
         if device.on_host:
             yield "", "; ".join(f"on the host: {_names(c.nodes)} ({_names(c.ops)}): {c.reason}" for c in device.on_host)
     if report.wasm is not None:
         yield report.wasm.artifact.backend, _wasm(report.wasm, report.memory)
-        yield from _products(report.wasm.program.launches)
+        yield from _products(report.wasm.program.launches, always=few_bits)
         yield from _prepared(report.wasm.program)
     if report.alone is not None:
         name, program = report.alone
         yield name, _alone(program)
-        yield from _products(program.launches)
+        yield from _products(program.launches, always=few_bits)
         yield from _prepared(program)
         if report.cpu == ANY_CPU:
             yield "", SLOWER
@@ -129,12 +134,11 @@ def _wasm(build: WasmBuild, memory: int) -> str:
     return f"{len(p.kernels)} kernels, {len(p.launches)} launches in a run; code {code}; {held}"
 
 
-def _products(steps: Iterable[CpuLaunch | Launch | HostCall]) -> Iterable[tuple[str, str]]:
-    """Types of the operands and sums of products, where not all are float32."""
-    forms = (form for s in steps if not isinstance(s, HostCall) for form in s.forms)
-    kinds = Counter(form.removeprefix(CONTRACTION) for form in forms if form.startswith(CONTRACTION))
-    if kinds.keys() - {FLOATS}:
-        yield "", f"products: {', '.join(f'{n} of {kind}' for kind, n in kinds.most_common())}"
+def _products(steps: Iterable[CpuLaunch | Launch | HostCall], *, always: bool) -> Iterable[tuple[str, str]]:
+    """Types of the operands and sums of products, `always` or where not all are float32."""
+    kinds = count_products(steps)
+    if kinds.keys() - {FLOATS} or (kinds and always):
+        yield "", f"products: {', '.join(f'{n} of {kind}' for kind, n in kinds.items())}"
 
 
 def _prepared(program: Program | DeviceProgram) -> Iterable[tuple[str, str]]:
@@ -254,7 +258,7 @@ def write_report(report: Report, path: Path) -> None:
         ],
         "refusals": [r.text for r in report.refusals],
         "precision": report.precision,
-        "bytes": {"weights": report.weights},
+        "bytes": {"weights": report.weights, "weight_types": dict(report.weight_types)},
         "targets": {
             **{d.program.backend: _device_data(d) for d in report.devices},
             **({report.alone[0]: _program_data(report.alone[1], {})} if report.alone else {}),
@@ -301,6 +305,7 @@ def _device_data(build: DeviceBuild) -> dict[str, Any]:
     return {
         "kernels": len(p.kernels),
         "launches": [_launch(s) for s in p.work],
+        "products": count_products(p.work),
         "crossings": p.readbacks,
         "prepared": _prepared_data(p),
         "bytes": {"code": build.code_bytes, "device": p.bytes},
@@ -320,6 +325,7 @@ def _program_data(p: Program, others: dict[str, Any]) -> dict[str, Any]:
     return {
         "kernels": len(p.kernels),
         "launches": [{"kernel": s.name, "nodes": s.nodes, "operators": s.ops, "forms": s.forms} for s in p.launches],
+        "products": count_products(p.launches),
         "prepared": _prepared_data(p),
         "bytes": {"weights": len(p.weights), "prepared": p.prepared, "arena": p.arena, **others},
     }

@@ -118,6 +118,7 @@ def compile_for_cpu(
         inputs=inputs,
         outputs=outputs,
         weights=launches.weights.memory(),
+        weight_types=launches.weights.types_in_memory,
         arena=arena,
         prepare=tuple(launches.prepare),
         prepared=launches.prepared,

@@ -118,7 +118,15 @@ def make_artifact_of(target: CompileTarget, lowered: Lowered, work: Work) -> tup
     inputs, outputs = _ports(lowered)
     blob, tensors = weights.blob(), lowered.tensors
     artifact = Artifact(
-        work.name, inputs, outputs, blob, (part.artifact,), weights.halves, tensors.dimensions, tensors.refusals
+        work.name,
+        inputs,
+        outputs,
+        blob,
+        (part.artifact,),
+        weights.halves,
+        tensors.dimensions,
+        tensors.refusals,
+        weights.types,
     )
     return artifact, part.plan
 
@@ -177,8 +185,9 @@ def _make_artifact(model: Source, work: Work, report: Report) -> Artifact:
         weights.halves,
         report.dimensions,
         report.refusals,
+        weights.types,
     )
-    report.weights = len(artifact.weights)
+    report.weights, report.weight_types = len(artifact.weights), weights.types
     if report.wasm is not None:
         report.memory = memory_bytes(work.name, report.wasm, artifact.weight_memory)
     return artifact

@@ -67,7 +67,7 @@ def _host(program: Program, weights: Weights, work: Work) -> HostArtifact:
         module=linked.module,
         heap_base=linked.heap_base,
         arena_bytes=program.arena,
-        weights_offset=weights.append(program.weights),
+        weights_offset=weights.append(program.weights, program.weight_types),
         weights_bytes=len(program.weights),
         prepared_bytes=program.prepared,
     )

@@ -11,6 +11,7 @@ from ..execution.wasm_model import WasmModel
 from ..pipeline.lowered import Lowered
 from ..pipeline.plan_kernels import KernelPlan
 from ..pipeline.weights import Weights
+from ..program.count_products import count_products
 from ..program.program import Program, check_wasm32
 from ..system.run_passes import ignore
 from ..target import WASM_PLAIN, WASM_RELAXED, Target
@@ -72,7 +73,16 @@ def build_wasm(name: str, lowered: Lowered, weights: Weights, work: Work) -> Was
         if options.verify:
             models.append(WasmModel(program, linked, relaxed=relaxed))
     kernels = tuple(KernelInfo(s.name, s.nodes, s.ops) for s in program.launches)
-    artifact = WasmArtifact(modules, heap_base, program.arena, kernels, program.prepared, shared_at, program.scalars)
+    artifact = WasmArtifact(
+        modules,
+        heap_base,
+        program.arena,
+        kernels,
+        program.prepared,
+        shared_at,
+        program.scalars,
+        count_products(program.launches),
+    )
     return WasmBuild(artifact, program, plan, {v: len(m) for v, m in modules.items()}, tuple(models))
 
 

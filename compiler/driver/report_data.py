@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -25,10 +26,11 @@ if TYPE_CHECKING:
 @dataclass(slots=True)
 class Report:
     """`operators` counts the model's nodes by operator, `seconds` are by phase; `weights` is the bytes of the
-    bundle's constants, `memory` those of the wasm module; `recorded` has by target the use of its records,
-    `unused` other targets of records, `damaged` counts lines that are no records; `uncompared` has by backend the
-    reason why halves were not compared with the reference; `alone` is the target and the program that was
-    written in place of a bundle, `cpu` the processor that it is for, `manual` the file that says how it is used."""
+    bundle's constants, `weight_types` by the type of their elements, `memory` those of the wasm module; `recorded`
+    has by target the use of its records, `unused` other targets of records, `damaged` counts lines that are no
+    records; `uncompared` has by backend the reason why halves were not compared with the reference; `alone` is the
+    target and the program that was written in place of a bundle, `cpu` the processor that it is for, `manual` the
+    file that says how it is used."""
 
     model: str
     precision: str
@@ -41,6 +43,7 @@ class Report:
     dimensions: tuple[Dimension, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     weights: int = 0
+    weight_types: Mapping[str, int] = field(default_factory=dict)
     memory: int = 0
     parts: list[BundlePart] = field(default_factory=list)
     recorded: dict[str, RecordUse] = field(default_factory=dict)

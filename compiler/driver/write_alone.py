@@ -78,7 +78,8 @@ def write_alone(row: CpuTarget, writer: Writer, model: Source, out: Path, work: 
         report.damaged = work.records.damaged
     report.inputs, report.outputs, report.dimensions = program.inputs, program.outputs, program.dimensions
     report.refusals = program.refusals
-    report.weights, report.alone, report.cpu = len(program.weights), (row.name, program), cpu
+    report.weights, report.weight_types = len(program.weights), program.weight_types
+    report.alone, report.cpu = (row.name, program), cpu
     report.manual = next(f.name for f in files if f.name.endswith(writer.manual))
     with work.timed("write"):
         report.files = write_folder(files, out, writer.kind, force=options.force)

@@ -21,6 +21,7 @@ from ..tensor.fold_tensor import grows, prepared, shipped_bytes
 from ..tensor.known_elements import known_elements, with_known_elements
 from ..tensor.structure import after, branch, loop
 from .ir import DEQUANTIZE, Array, Graph, Node, Value
+from .packed_types import packed_types
 
 Record = Callable[[Node, tuple[Tensor, ...]], None]
 """Receives each operator and its tensors, those of regions too."""
@@ -43,12 +44,13 @@ def tensor_of(value: Value, data: Array | None = None) -> Tensor:
 
 def add_constants(graph: Graph, tensors: dict[Value, Tensor]) -> None:
     """Adds the constants of `graph` to `tensors`, those that nodes compute as tensors to compute at load."""
+    packed = packed_types(graph)
     for v, data in graph.constants.items():
         node = graph.folded.get(v)
         if node is not None and _is_prepared(v, data, node, tensors):
             tensors[v] = prepared(define(node, tensors)[node.outputs.index(v)], data)
         else:
-            tensors[v] = constant(v.name, data)
+            tensors[v] = replace(constant(v.name, data), packs=packed.get(v))
 
 
 def _is_prepared(v: Value, data: Array, node: Node, tensors: Mapping[Value, Tensor]) -> bool:

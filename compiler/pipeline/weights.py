@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from hashlib import sha256
 
 import numpy as np
@@ -30,6 +32,7 @@ class Weights:
         self._by_content: dict[tuple[bytes, bool], int] = {}
         self._in_memory: dict[int, int] = {}
         self._size = self._memory_size = 0
+        self._types, self._types_in_memory = Counter[str](), Counter[str]()
 
     def add(self, tensor: Tensor, layout: Layout) -> int:
         """The offset, in bytes of the file, of `tensor` in this layout."""
@@ -37,12 +40,20 @@ class Weights:
         if layout not in placed:
             assert tensor.data is not None
             halve = self.dtype(tensor) != tensor.dtype
+            size, in_memory = self._size, self._memory_size
             placed[layout] = self._append(layout.pack(tensor.data), halve=halve)
+            self._types[tensor.packs or self.dtype(tensor).name] += self._size - size
+            self._types_in_memory[tensor.packs or tensor.dtype.name] += self._memory_size - in_memory
         return placed[layout]
 
-    def append(self, data: bytes) -> int:
-        """Appends `data`; returns its offset in bytes of the file."""
-        return self._append(np.frombuffer(data, np.uint8), halve=False)
+    def append(self, data: bytes, types: Mapping[str, int]) -> int:
+        """Appends `data`, so many bytes of these types; returns its offset in bytes of the file."""
+        size = self._size
+        at = self._append(np.frombuffer(data, np.uint8), halve=False)
+        if self._size > size:
+            self._types.update(types)
+            self._types_in_memory.update(types)
+        return at
 
     def _append(self, data: Array, *, halve: bool) -> int:
         raw = np.frombuffer((data.astype(np.float16) if halve else data).tobytes(), np.uint8)
@@ -85,6 +96,16 @@ class Weights:
                 runs.append((at, part.size))
             at += part.size
         return tuple(runs)
+
+    @property
+    def types(self) -> dict[str, int]:
+        """The bytes of the file by type of the elements, the most first."""
+        return {name: size for name, size in self._types.most_common() if size}
+
+    @property
+    def types_in_memory(self) -> dict[str, int]:
+        """Those of memory."""
+        return {name: size for name, size in self._types_in_memory.most_common() if size}
 
     def blob(self) -> bytes:
         """The file."""

@@ -109,7 +109,7 @@ class Program:
     `keys` are the cache keys of the kernels' code; empty for no caching. The launches `prepare` run once, at load: from
     the weights they fill the `prepared` bytes, which are read like weights. `segments`: steps `first` to `last`
     (excluded) that run separately, in the host program of a device program. `scalars` are the places of int32 in the
-    arena, in bytes, those of `refusals` among them.
+    arena, in bytes, those of `refusals` among them. `weight_types` has the bytes of `weights` by the type of elements.
     """
 
     name: str
@@ -126,6 +126,7 @@ class Program:
     dimensions: tuple[Dimension, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     scalars: Mapping[Scalar, int] = field(default_factory=dict)
+    weight_types: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def launches(self) -> tuple[Launch, ...]:

@@ -51,7 +51,8 @@ class Tensor:
     float32 of a sum of integers, which may be computed as a sum of float32. `sizes` is the shape of a placeholder of
     which a dimension is dynamic; elsewhere the lengths of the axes say it. `elements` are those of a small integer
     tensor, in row-major order, where they are known as sizes; `bounds` is what is known of other integers. `source`
-    says of which loop or branch a placeholder is a result.
+    says of which loop or branch a placeholder is a result. `packs` names the type of the elements that the words of a
+    constant hold.
     """
 
     buffer: Buffer
@@ -66,6 +67,7 @@ class Tensor:
     elements: tuple[Size, ...] | None = None
     bounds: Bounds | None = None
     source: Source | None = None
+    packs: str | None = None
 
     def __post_init__(self) -> None:
         """Raises BoundsError for a body that may read beyond another tensor's elements."""

@@ -27,12 +27,13 @@ const ABI = 4;
  * @property {TensorSpec[]} outputs
  * @property {import('../values/sizes.js').Dimension[]} [dimensions] that each run decides
  * @property {import('../values/sizes.js').Refusal[]} [refusals]
+ * @property {Record<string, number>} weightTypes bytes by the type of the elements
  * @property {(FileSpec & { offset: number })[]} weights
  * @property {Part[]} backends in order of preference
  */
 /**
- * @typedef {(import('../wasm/start_wasm.js').WasmPart | import('../device/device_program.js').DevicePart) & { kernels: number }} Part
- * What one backend needs besides; `kernels` are the launches of a run.
+ * @typedef {(import('../wasm/start_wasm.js').WasmPart | import('../device/device_program.js').DevicePart) & { kernels: number, products: Record<string, number> }} Part
+ * What one backend needs besides; `kernels` are the launches of a run, `products` numbers of them by their types.
  */
 
 /**
@@ -72,6 +73,7 @@ export async function load(manifest, options = {}) {
   /** @type {import('../start_first.js').Session | undefined} of a model that was disposed of nothing holds it any more */
   let session = await unlessAborted(starting, signal ? [signal] : [], (late) => late.dispose());
   const { facts } = session;
+  const part = parts.find((part) => part.backend === facts.backend);
   const weightBytes = weights.reduce((sum, shard) => sum + shard.bytes, 0);
   const info = /** @type {import('../model.js').Info} */ ({
     name: manifest.name,
@@ -82,7 +84,9 @@ export async function load(manifest, options = {}) {
       ? 'sha256'
       : 'length only: crypto.subtle is missing (the page is not served over https or localhost)',
     weightBytes,
-    kernels: parts.find((part) => part.backend === facts.backend)?.kernels,
+    weightTypes: manifest.weightTypes,
+    kernels: part?.kernels,
+    products: part?.products,
     abi: ABI,
   });
   notify({ phase: 'ready', loaded: weightBytes, total: weightBytes });

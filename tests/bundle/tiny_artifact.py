@@ -55,6 +55,7 @@ def tiny_artifact(length: int = 1024, *, name: str = "tiny") -> Artifact:
         inputs=(TensorSpec("input", F32, (1, length), 0),),
         outputs=(TensorSpec("output", F32, (1, length), size),),
         weights=tiny_weights(length).tobytes(),
+        weight_types={"float32": 4 * tiny_weights(length).size},
         backends=(
             WasmArtifact(
                 modules={
@@ -64,6 +65,7 @@ def tiny_artifact(length: int = 1024, *, name: str = "tiny") -> Artifact:
                 heap_base=HEAP_BASE,
                 arena_bytes=2 * size,
                 kernels=(KernelInfo("multiply_add", ("Mul_0", "Add_1", "Relu_2"), ("Mul", "Add", "Relu")),),
+                products={"float32 and float32 in float32": 1},
             ),
         ),
     )

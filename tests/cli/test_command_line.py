@@ -149,8 +149,33 @@ def test_report_of_products_in_few_bits(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     text = " ".join(result.output.split())
     assert "products: 1 of int16 and int8 in int32, 1 of float32 and float32 in float32" in text
-    launches = json.loads((tmp_path / "r.json").read_text())["targets"]["wasm"]["launches"]
-    assert ["contraction of int16 and int8 in int32"] in [n["forms"] for n in launches]
+    report = json.loads((tmp_path / "r.json").read_text())
+    wasm = report["targets"]["wasm"]
+    assert ["contraction of int16 and int8 in int32"] in [n["forms"] for n in wasm["launches"]]
+    types = report["bytes"]["weight_types"]
+    assert (types["int8"], types["float32"]) == (1024, 1152)  # a scale and a zero point, each in a part of its own
+    assert sum(types.values()) == report["bytes"]["weights"]
+    assert "weights 2.2 kB: 1.2 kB float32, 1.0 kB int8" in text
+    products = {"int16 and int8 in int32": 1, "float32 and float32 in float32": 1}
+    assert wasm["products"] == products
+    entry = (tmp_path / "o" / "model.js").read_text()
+    assert 'products: { "int16 and int8 in int32": 1, "float32 and float32 in float32": 1 }' in entry
+
+
+def test_report_of_weights_in_words(tmp_path: Path) -> None:
+    """Words are named by the type of the elements that they hold."""
+    generator = np.random.default_rng(0)
+    weights = {"b": generator.integers(0, 256, (256, 8, 16)).astype(np.uint8), "s": random((256 * 8,))}
+    nodes = [node("MatMulNBits", ["x", "b", "s"], ["y"], domain="com.microsoft", K=256, N=256, bits=4, block_size=32)]
+    onnx.save(
+        model(nodes, {"x": [1, 256]}, ["y"], weights, imports=[onnx.helper.make_opsetid("com.microsoft", 1)]),
+        tmp_path / "model.onnx",
+    )
+    result = run(tmp_path / "model.onnx", "--out", tmp_path / "o", "--targets", "webgl,wasm")
+    assert result.exit_code == 0, result.output
+    text = " ".join(result.output.split())
+    assert "weights 41.0 kB: 32.8 kB uint4, 8.2 kB float32 webgl" in text
+    assert text.count("products: 1 of float32 and float32 in float32") == 2
 
 
 def test_report_of_sizes_that_vary(path: Path, tmp_path: Path) -> None:
