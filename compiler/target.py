@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .costs import CPU_COSTS, CpuCosts
+from .dtypes import DType
+from .ir.scalar_ops import DOTS
 
 LANES = 4
 """Elements of a vector of every device's language: vec4f, float4. A processor has as many or more: `Target.lanes`."""
@@ -22,8 +24,8 @@ class Target:
     """`lanes` is the number of 32-bit elements in a vector register; `registers` how many of those a kernel may use;
     `fused` whether multiply and add are one instruction (the multiply then needs no register of its own); `unroll` how
     many steps of a reduction are worth one iteration, where what runs the code does not unroll loops itself;
-    `relaxed_extremes` whether there are the relaxed instructions for max and min of four float32; `dot_pairs` the
-    operation, of DOTS of `ir/scalar_ops`, that is an instruction, empty for none."""
+    `relaxed_extremes` whether there are the relaxed instructions for max and min of four float32; `dots` the
+    operations, of DOTS of `ir/scalar_ops`, that are instructions."""
 
     name: str
     lanes: int
@@ -32,7 +34,12 @@ class Target:
     unroll: int = 1
     costs: CpuCosts = CPU_COSTS
     relaxed_extremes: bool = False
-    dot_pairs: str = ""
+    dots: tuple[str, ...] = ()
+
+    @property
+    def byte_type(self) -> DType | None:
+        """The type of bytes that it multiplies, and adds four products of, in one instruction; None for none."""
+        return next((DOTS[op].a for op in self.dots if DOTS[op].a.bits == 8), None)
 
     def tile_rows(self, vectors: int) -> int:
         """Rows of a register tile `vectors` wide: accumulators, one row of B and one element of A must fit."""
@@ -48,7 +55,7 @@ class Target:
 # V8 and SpiderMonkey leave 15 of x86-64's 16 vector registers; what is legal here also fits Arm's 32. A step of a 6 x 8
 # tile is 34 instructions in V8, 12 of them multiply-adds; in twos 28, in fours 24, in eights 23 (V8 14.6, x86-64). It
 # takes 180 bytes of a bundle, so the code for browsers that lack relaxed SIMD goes without.
-WASM_PLAIN = Target("wasm", lanes=4, registers=14, fused=False, dot_pairs="wasm_dot_pairs")
+WASM_PLAIN = Target("wasm", lanes=4, registers=14, fused=False, dots=("wasm_dot_pairs",))
 WASM_RELAXED = Target(
     "wasm-relaxed",
     lanes=4,
@@ -56,15 +63,15 @@ WASM_RELAXED = Target(
     fused=True,
     unroll=4,
     relaxed_extremes=True,
-    dot_pairs="wasm_dot_pairs",
+    dots=("wasm_dot_pairs",),
 )
 
 
 GENERIC = Target("generic", lanes=4, registers=14, fused=False)
 PROCESSORS = {
     "generic": GENERIC,
-    "x86-64-v3": Target("x86-64-v3", lanes=8, registers=15, fused=True, dot_pairs="dot_pairs"),
-    "x86-64-v4": Target("x86-64-v4", lanes=16, registers=21, fused=True, dot_pairs="dot_pairs"),
+    "x86-64-v3": Target("x86-64-v3", lanes=8, registers=15, fused=True, dots=("dot_pairs",)),
+    "x86-64-v4": Target("x86-64-v4", lanes=16, registers=21, fused=True, dots=("dot_pairs",)),
     "aarch64": Target("aarch64", lanes=4, registers=28, fused=True),
 }
 """By the names of `--cpu`: levels of x86-64 as its ABI defines them, and Arm. `generic` suits any that has vectors of
@@ -138,7 +145,8 @@ class LayoutPolicy:
     `shared` which of those that several invocations share, all but products; `occupancy`: products of fewer tiles
     are made in parts; `in_place`: a kernel may write where it has read an operand; `copied_columns`: the rows of a
     product from which on an operand that it cannot load vectors of is copied (None for never); `integers`: products of
-    int16 may be faster than those of float32.
+    int16 may be faster than those of float32; `byte_type`: the type of bytes that processors multiply by int8, and add
+    four products of, in one instruction (None for none).
     """
 
     windows: tuple[int, ...] | None = None
@@ -153,6 +161,12 @@ class LayoutPolicy:
     in_place: bool = True
     copied_columns: int | None = None
     integers: bool = False
+    byte_type: DType | None = None
 
 
 CPU_LAYOUTS = LayoutPolicy(copied_columns=8, integers=True)
+
+
+def layouts_for(target: Target) -> LayoutPolicy:
+    """The layout policy of a processor."""
+    return replace(CPU_LAYOUTS, byte_type=target.byte_type)

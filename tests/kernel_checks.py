@@ -21,7 +21,7 @@ from webnn_compile.ir.verify import verify_kernel
 from webnn_compile.ir.verify.stages import leftovers
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.pipeline.lowered import Lowered
-from webnn_compile.target import Target
+from webnn_compile.target import Target, layouts_for
 from webnn_compile.tensor.evaluate import evaluate
 from webnn_compile.tensor.fuse import Group
 from webnn_compile.tensor.steps import BranchStep, LoopStep, Steps
@@ -196,7 +196,15 @@ def check_stages(
 ) -> None:
     """Verifies every kernel at every stage. Where it takes no more than `work` operations, it also runs, scheduled and
     lowered, on what its tensors are by NumPy; those of loops in the first iteration."""
-    lowered = lower_model(graph, opt_level=opt_level)
+    for byte_type in {t.byte_type: None for t in targets}:
+        alike = [t for t in targets if t.byte_type == byte_type]
+        lowered = lower_model(graph, opt_level=opt_level, policy=layouts_for(alike[0]))
+        _check_lowered(lowered, feeds, alike, opt_level, tolerance, work)
+
+
+def _check_lowered(
+    lowered: Lowered, feeds: Mapping[str, Array], targets: Sequence[Target], opt_level: int, tolerance: float, work: int
+) -> None:
     fed = {t: feeds[name] for name, t in lowered.tensors.inputs}
     scalars: dict[Scalar, int] = {}
     sizes = lowered.tensors.sizes

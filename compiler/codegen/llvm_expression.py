@@ -19,6 +19,8 @@ ORDERED = {"==": "oeq", "!=": "une", "<": "olt", "<=": "ole"}
 SIGNED = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle"}
 UNSIGNED = {"==": "eq", "!=": "ne", "<": "ult", "<=": "ule"}
 RELAXED = {"relaxed_max": "llvm.wasm.relaxed.max.v4f32", "relaxed_min": "llvm.wasm.relaxed.min.v4f32"}
+ACCUMULATING = {"vnni_dot_unsigned_quads": "llvm.x86.avx512.vpdpbusd"}
+"""Dots that are one instruction with the addition of what they are added to."""
 INTRINSICS = {
     "sqrt": "sqrt",
     "floor": "floor",
@@ -137,6 +139,8 @@ class ExpressionWriter:
         return self.instruction(f"call {kind} @llvm.{name}.{suffix}({', '.join(f'{kind} {a}' for a in args)})")
 
     def _binary(self, op: str, a: Expr, b: Expr, kind: str) -> str:
+        if op == "+" and isinstance(b, Binary) and b.op in ACCUMULATING and lanes_of(a) in (4, 8, 16):
+            return self._dot_onto(self.value(a), b.op, self.value(b.a), self.value(b.b), lanes_of(a))
         x, y = self.value(a), self.value(b)
         dtype = a.dtype
         if op in ORDERED:
@@ -162,24 +166,36 @@ class ExpressionWriter:
         return self.instruction(f"{INT_BINARY[op]} {kind} {x}, {y}")
 
     def _dot(self, op: str, of_b: DType, x: str, y: str, lanes: int) -> str:
-        """The sums of two products of int16 each; `y` are words of the type `of_b`."""
-        shorts, bytes_, sums = (f"<{2 * lanes} x i{bits}>" for bits in (16, 8, 32))
-        a = self.instruction(f"bitcast {llvm_type(I32, lanes)} {x} to {shorts}")
-        b = self.instruction(f"bitcast {llvm_type(of_b, lanes)} {y} to {shorts if of_b == I32 else bytes_}")
+        """The sums of products of the elements of words; those of `y` are of the type `of_b`."""
+        dot = DOTS[op]
+        sums, count = llvm_type(I32, lanes), dot.group * lanes
+        wide = f"<{count} x i32>"
+        a = self.instruction(f"bitcast {sums} {x} to <{count} x i{dot.a.bits}>")
+        b = self.instruction(f"bitcast {llvm_type(of_b, lanes)} {y} to <{count} x i{of_b.bits // dot.group}>")
         if of_b != I32:
-            b = self.instruction(f"sext {bytes_} {b} to {shorts}")
+            b = self.instruction(f"sext <{count} x i8> {b} to <{count} x i16>")
         if op == "wasm_dot_pairs" and lanes == 4:
             self.module.declare("<4 x i32> @llvm.wasm.dot(<8 x i16>, <8 x i16>)")
             return self.instruction(f"call <4 x i32> @llvm.wasm.dot(<8 x i16> {a}, <8 x i16> {b})")
-        a, b = (self.instruction(f"sext {shorts} {z} to {sums}") for z in (a, b))
-        products = self.instruction(f"mul nsw {sums} {a}, {b}")
-        even, odd = (self._every_other(sums, products, lanes, first) for first in (0, 1))
-        return self.instruction(f"add {llvm_type(I32, lanes)} {even}, {odd}")
+        extend = "sext" if dot.a.kind == "int" else "zext"
+        a = self.instruction(f"{extend} <{count} x i{dot.a.bits}> {a} to {wide}")
+        b = self.instruction(f"sext <{count} x i{dot.a.bits}> {b} to {wide}")
+        products = self.instruction(f"mul nsw {wide} {a}, {b}")
+        total, *others = (self._every_nth(wide, products, lanes, dot.group, first) for first in range(dot.group))
+        for other in others:
+            total = self.instruction(f"add {sums} {total}, {other}")
+        return total
 
-    def _every_other(self, kind: str, x: str, lanes: int, first: int) -> str:
+    def _dot_onto(self, total: str, op: str, x: str, y: str, lanes: int) -> str:
+        """`total` plus a dot, as one instruction."""
+        kind, name = llvm_type(I32, lanes), f"{ACCUMULATING[op]}.{32 * lanes}"
+        self.module.declare(f"{kind} @{name}({kind}, {kind}, {kind})")
+        return self.instruction(f"call {kind} @{name}({kind} {total}, {kind} {x}, {kind} {y})")
+
+    def _every_nth(self, kind: str, x: str, lanes: int, n: int, first: int) -> str:
         if lanes == 1:
             return self.instruction(f"extractelement {kind} {x}, i32 {first}")
-        mask = ", ".join(f"i32 {2 * i + first}" for i in range(lanes))
+        mask = ", ".join(f"i32 {n * i + first}" for i in range(lanes))
         return self.instruction(f"shufflevector {kind} {x}, {kind} poison, <{lanes} x i32> <{mask}>")
 
     def _compare(self, op: str, dtype: DType, kind: str, x: str, y: str) -> str:

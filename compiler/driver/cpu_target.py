@@ -12,6 +12,7 @@ from ..errors import InternalError
 from ..pipeline.lower_model import lower_tensors
 from ..pipeline.lowered import Lowered
 from ..pipeline.plan_kernels import KernelChoices, default_choices
+from ..target import CPU_LAYOUTS, layouts_for
 from ..tensor.choose_tile import choose_tile
 from .compile_target import CompileTarget
 
@@ -41,11 +42,12 @@ class CpuTarget(CompileTarget):
     facts: Callable[[], Target] | None = None
 
     def lower(self, model: Optimised, work: Work) -> Lowered:
-        """Lowers a model alike for all CPU targets, except by records."""
+        """Lowers a model alike for all CPU targets, except by records, and by the bytes that `facts` multiply."""
         choose = choose_tile(CPU_COSTS) if work.options.fast_math else None
         layers = work.choices(self.tuned_as or self.name).layers
         name, level, observe = model.graph.name, work.options.opt_level, work.observer(self.name)
-        return lower_tensors(name, model.tensors, observe, level, choose=choose, choices=layers)
+        policy = CPU_LAYOUTS if self.facts is None else layouts_for(self.facts())
+        return lower_tensors(name, model.tensors, observe, level, policy=policy, choose=choose, choices=layers)
 
     def compile(self, lowered: Lowered, work: Work) -> CompiledModel:
         return self.run(lowered, work, work.choices(self.tuned_as or self.name).kernels)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..dtypes import I8, I16, I32
+from ..dtypes import I8, I16, I32, U8
 from .nodes import Binary, Cast, Expr, Load, Var
 from .rewrite import free_vars, loads
 from .scalar_ops import DOTS
 
-PRODUCTS = DOTS | {"*"}
+PRODUCTS = {*DOTS, "*"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def loaded_operand(operand: Expr) -> Load | None:
     match operand:
         case Load():
             return operand
-        case Cast(to, Load(dtype=source) as load) if to == I32 and source in (I8, I16):
+        case Cast(to, Load(dtype=source) as load) if to == I32 and source in (I8, U8, I16):
             return load
     return None
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..dtypes import BOOL, DType
+from ..dtypes import BOOL, I8, I16, I32, U8, DType
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -34,16 +35,39 @@ def _erf_like(a: Array) -> Array:
     return np.asarray(_erf(a.astype(np.float64))).astype(a.dtype)
 
 
-def _dot_pairs(a: Array, b: Array) -> Array:
-    """Sums of two products, of words of two signed elements."""
-    products = [x.astype(np.int32) * y for x, y in zip(_elements(a), _elements(b), strict=True)]
-    return products[0] + products[1]
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """Sums, in int32, of the products of `group` elements of two words. The first operand is an int32, of elements of
+    the type `a`; the second is an integer of as many signed elements. Elements of the lowest bits are multiplied with
+    each other, and so on."""
+
+    group: int
+    a: DType
+
+    @property
+    def words(self) -> dict[DType, DType]:
+        """Types of the second operand, by the types of its elements."""
+        return {e: word for e, word in ((I8, I16), (I8, I32), (I16, I32)) if word.bits == self.group * e.bits}
+
+    def value(self, a: Array, b: Array) -> Array:
+        signed = _elements(b, b.dtype.itemsize * 8 // self.group)
+        first = _elements(a.astype(np.uint32) if self.a.kind == "uint" else a, self.a.bits)
+        products = [x.astype(np.int32) * y for x, y in zip(first, signed, strict=True)]
+        return np.asarray(sum(products[1:], products[0]))
 
 
-def _elements(word: Array) -> tuple[Array, Array]:
-    """Both elements of each word, the one in the low bits first."""
-    half = word.dtype.type(4 * word.dtype.itemsize)
-    return word << half >> half, word >> half
+def _elements(word: Array, bits: int) -> list[Array]:
+    """The elements of each word, the one in the low bits first."""
+    kind = word.dtype.type
+    size = word.dtype.itemsize * 8
+    return [word << kind(size - bits - at) >> kind(size - bits) for at in range(0, size, bits)]
+
+
+PAIRS, UNSIGNED_QUADS = Dot(2, I16), Dot(4, U8)
+
+DOTS = {"dot_pairs": PAIRS, "wasm_dot_pairs": PAIRS, "vnni_dot_unsigned_quads": UNSIGNED_QUADS}
+"""Operations that sum products of words. One named for wasm or VNNI means the same as the others of its kind, and is
+that instruction."""
 
 
 UNARY: dict[str, Callable[[Array], Array]] = {
@@ -99,20 +123,11 @@ BINARY: dict[str, Callable[[Array, Array], Array]] = {
     "xor": np.bitwise_xor,
     "shl": np.left_shift,
     "shr": np.right_shift,  # arithmetic for signed, logical for unsigned
-    "dot_pairs": _dot_pairs,
-    "wasm_dot_pairs": _dot_pairs,
+    **{op: dot.value for op, dot in DOTS.items()},
 }
 
 COMPARISONS = frozenset(("==", "!=", "<", "<="))
 """Operations whose result is a bool for any dtype."""
-
-PAIR = 2
-"""Elements of a word."""
-
-DOTS = frozenset(("dot_pairs", "wasm_dot_pairs"))
-"""Sums, in int32, of two products of signed integers. The first operand is an int32, of two int16; the second is one,
-too, or an int16, of two int8. Elements in the low bits are multiplied with each other, and those in the high bits. The
-latter is the former by the instruction of wasm."""
 
 
 def apply_unary(op: str, a: Array) -> Array:

@@ -20,9 +20,10 @@ def host_target() -> Target:
     features = llvm.get_host_cpu_features()
     if features.get("avx512f"):
         # Of 32 registers: tiles that use them all are no faster (ResNet18, MobileNetV2) and take longer to compile.
-        return Target("native", lanes=16, registers=21, fused=True, dot_pairs="dot_pairs")
+        quads = ("vnni_dot_unsigned_quads",) if features.get("avx512vnni") and features.get("avx512vl") else ()
+        return Target("native", lanes=16, registers=21, fused=True, dots=("dot_pairs", *quads))
     if features.get("avx2") and features.get("fma"):
-        return Target("native", lanes=8, registers=15, fused=True, dot_pairs="dot_pairs")
+        return Target("native", lanes=8, registers=15, fused=True, dots=("dot_pairs",))
     return Target("native", lanes=4, registers=15, fused=False)
 
 

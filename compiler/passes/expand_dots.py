@@ -8,7 +8,7 @@ from ..dtypes import I16, I32
 from ..ir.lanes import Splat, lanes_of
 from ..ir.nodes import Binary, Cast, Const, Expr, Kernel, Node
 from ..ir.rewrite import rewrite
-from ..ir.scalar_ops import DOTS
+from ..ir.scalar_ops import DOTS, PAIRS
 
 
 def expand_dots(kernel: Kernel) -> Kernel:
@@ -19,7 +19,7 @@ def expand_dots(kernel: Kernel) -> Kernel:
 
     def rule(n: Node) -> Expr | None:
         match n:
-            case Binary(op, a, b) if op in DOTS:
+            case Binary(op, a, b) if DOTS.get(op) == PAIRS:
                 wide, bits = (Cast(I32, b), 8) if b.dtype == I16 else (b, 16)
                 return _low(a, 16) * _low(wide, bits) + _shifted("shr", a, 16) * _shifted("shr", wide, bits)
         return None

@@ -22,6 +22,7 @@ from ..tensor.choose_tile import gain
 from ..tensor.fuse import Group, fuse
 from ..tensor.layer_choices import LayerChoices, default_layers
 from ..tensor.match_convolution import match_convolution
+from ..tensor.multiply_bytes import multiply_bytes
 from ..tensor.order_columns import order_columns
 from ..tensor.program import TensorProgram
 from ..tensor.split_contractions import split_contractions
@@ -89,7 +90,13 @@ def _prefers_floats(t: Tensor, options: TensorOptions) -> bool:
     if convolution is None or options.choose is None:
         return False
     tile = options.choose(t, convolution, 1)[0]
-    return tile is not None and gain(t, convolution, tile, options.costs) > options.costs.integer_gain
+    faster = options.costs.integer_gain if options.policy.byte_type is None else options.costs.byte_gain
+    return tile is not None and gain(t, convolution, tile, options.costs) > faster
+
+
+def _multiply_bytes(program: TensorProgram, options: TensorOptions) -> TensorProgram:
+    dtype = options.policy.byte_type
+    return program if options.opt_level < 2 or dtype is None else multiply_bytes(program, dtype)
 
 
 def _use_winograd(program: TensorProgram, options: TensorOptions) -> TensorProgram:
@@ -115,6 +122,7 @@ def _split_reads(program: TensorProgram, options: TensorOptions) -> TensorProgra
 
 TENSOR_PASSES: Mapping[str, TensorPass] = {
     "sum_in_floats": _sum_in_floats,
+    "multiply_bytes": _multiply_bytes,
     "add_relayouts": _add_relayouts,
     "use_winograd": _use_winograd,
     "split_contractions": _split_contractions,

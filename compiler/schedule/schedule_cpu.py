@@ -14,7 +14,6 @@ from ..ir.rewrite import replace_buffers
 from ..ir.simplify import simplify_stmt
 from ..target import Target
 from .expand_entries import expand_entries
-from .pair_products import pair_products
 from .rules.contraction import schedule_contraction
 from .rules.cores import schedule_cores
 from .rules.long_sums import block_products, block_sums
@@ -24,19 +23,20 @@ from .rules.roles import SUMS, find_roles
 from .rules.transform import schedule_transform, transform_loops
 from .split_groups import split_groups
 from .steps import preload
+from .word_products import word_products
 
 
 def schedule_cpu(kernel: Kernel, target: Target, choices: Choices = DEFAULT) -> Kernel:
     """A kernel of naive nests becomes one of tiles and vectors; its constants may get other layouts, and its large
     loops run on several cores. Raises ScheduleError for inconsistent choices."""
-    paired = pair_products(kernel, target.dot_pairs) if target.dot_pairs else None
-    kernel = kernel if paired is None else paired.kernel
+    worded = word_products(kernel, target.dots)
+    kernel = kernel if worded is None else worded.kernel
     packed: dict[Buffer, Buffer] = {}
     body = simplify_stmt(_nests(kernel.body, forms_of(kernel), target, packed, choices))
-    if paired is not None:
-        words = packed[paired.constant]
-        packed[paired.constant] = paired.in_elements(words)
-        body = replace_buffers(body, {words: packed[paired.constant]})
+    if worded is not None:
+        words = packed.get(worded.constant, worded.constant)
+        packed[worded.constant] = worded.in_elements(words)
+        body = replace_buffers(body, {words: packed[worded.constant]})
     params = tuple(packed.get(p, p) for p in kernel.params)
     return replace(kernel, params=params, body=schedule_cores(body, target.costs, choices), forms=())
 

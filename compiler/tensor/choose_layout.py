@@ -97,8 +97,8 @@ def choose_layout(
         halos = _equal_halos(halos, groups)
     for t in last - fixed:
         if t.rank >= 3 and t.dtype in IMAGES:
-            few = not policy.few_channels and t.extents[1] < CHANNEL_ALIGN and t.dtype != I16
-            align = 1 if few else CHANNEL_ALIGN  # products of int16 take pairs
+            few = not policy.few_channels and t.extents[1] < CHANNEL_ALIGN and t.dtype not in (I8, I16, U8)
+            align = 1 if few else CHANNEL_ALIGN  # products take pairs, and four bytes
             layouts[t] = Layout.channels_last(t.extents, align=align, pad=halos.get(t))
     layouts.update((t, _windows(t, policy, costs)) for t in layouts if t.buffer in program.windows)
     return layouts

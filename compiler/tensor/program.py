@@ -6,8 +6,8 @@ Inner         = (structure: Loop | Branch, regions: TensorProgram*, reads, resul
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field, replace
 
 from ..ir.nodes import Buffer, Origin
 from ..program.dimensions import Dimension
@@ -60,3 +60,10 @@ class Inner:
     regions: tuple[TensorProgram, ...]
     reads: tuple[Tensor, ...]
     results: Mapping[int, Tensor] = field(default_factory=dict)
+
+
+def without_unread(program: TensorProgram, tensors: Set[Tensor]) -> TensorProgram:
+    """`program` without those of `tensors` that nothing in it reads."""
+    unread = tensors - {r for t in program.tensors for r in t.reads}
+    kept = tuple(t for t in program.tensors if t not in unread)
+    return replace(program, tensors=kept, origins={t: o for t, o in program.origins.items() if t not in unread})

@@ -12,7 +12,7 @@ from ..ir.nodes import Binary, Cast, Const, Expr, Load
 from ..ir.reduction import Reduce
 from .fold_tensor import fold
 from .layer_choices import LayerChoices
-from .program import TensorProgram
+from .program import TensorProgram, without_unread
 from .replace_tensors import replace_tensors
 from .tensor import Tensor, compute
 
@@ -43,9 +43,7 @@ def sum_in_floats(
     result = replace_tensors(program, make)
     if not totals:
         return program
-    unread = totals - {r for t in result.tensors for r in t.reads}
-    tensors = tuple(t for t in result.tensors if t not in unread)
-    return replace(result, tensors=tensors, origins={t: o for t, o in result.origins.items() if t not in unread})
+    return without_unread(result, totals)
 
 
 def _in_floats(t: Tensor, total: Tensor) -> tuple[Tensor, ...] | None:

@@ -10,7 +10,7 @@ from constructs import CONSTRUCTS
 from kernel_checks import Array, assert_close, random_array
 from webnn_compile.codegen.llvm_expression import FLOAT_BINARY, INT_BINARY, INTRINSICS, ORDERED, RELAXED
 from webnn_compile.cpu.compile_for_cpu import lower_kernel
-from webnn_compile.dtypes import BOOL, DTYPES, F16, F32, F64, I16, I32, I64, DType
+from webnn_compile.dtypes import BOOL, DTYPES, F16, F32, F64, I16, I32, I64, U8, DType
 from webnn_compile.execution.native_model import NativeModel
 from webnn_compile.ir.interpret import interpret
 from webnn_compile.ir.nodes import (
@@ -30,6 +30,7 @@ from webnn_compile.ir.nodes import (
 )
 from webnn_compile.ir.scalar_ops import BINARY, DOTS, UNARY
 from webnn_compile.ir.verify import LOWERED_BINARY, LOWERED_UNARY
+from webnn_compile.native.jit import host_target
 from webnn_compile.passes.lower_math import FLOAT_FUNCTIONS
 from webnn_compile.program.program import Launch, Program, Region, Slot, TensorSpec
 
@@ -150,6 +151,36 @@ def test_products_of_pairs(words: DType, lanes: int) -> None:
     arrays = [a.reshape(-1).view(np.int32), b.reshape(-1).view(words.numpy)]
     np.testing.assert_array_equal(run_by_interpreter(kernel, arrays)[0], want)
     np.testing.assert_array_equal(run_natively(kernel, arrays)[0], want)
+
+
+@pytest.mark.parametrize("op", [op for op, dot in DOTS.items() if dot.group == 4])
+@pytest.mark.parametrize("lanes", [1, 4, 8, 16, 32])
+def test_products_of_four_bytes(op: str, lanes: int) -> None:
+    """Alone, and added to a sum, as accumulators are; as far as this machine has the instruction."""
+    i = Var("i", lanes)
+    x, y, z = (Buffer(name, (lanes,), I32) for name in "xyz")
+    dot = Binary(op, Load(x, (i,)), Load(y, (i,)))
+    kernel = elementwise(
+        I32, [dot, Load(z, (i,)) + dot], [x, y, z], i, LoopKind.VECTOR if lanes > 1 else LoopKind.SERIAL
+    )
+    generator = np.random.default_rng(lanes)
+    first = np.uint8 if DOTS[op].a == U8 else np.int8
+    a, b = (
+        generator.integers(np.iinfo(t).min, np.iinfo(t).max, (lanes, 4), t, endpoint=True) for t in (first, np.int8)
+    )
+    a[0], b[0] = np.iinfo(first).max, -128
+    c = generator.integers(-(2**31), 2**31, lanes, np.int32)
+    want = (a.astype(np.int32) * b).sum(1, dtype=np.int32)
+    arrays = [a.reshape(-1).view(np.int32), b.reshape(-1).view(np.int32), c]
+    for result in run_by_interpreter(kernel, arrays), run_natively(kernel, arrays) if runs(op) else None:
+        if result is not None:
+            np.testing.assert_array_equal(result[0], want)
+            np.testing.assert_array_equal(result[1], want + c)
+
+
+def runs(op: str) -> bool:
+    """Whether this machine has the instruction that an operation is named for."""
+    return op in host_target().dots
 
 
 @pytest.mark.parametrize("source", DTYPES.values(), ids=str)

@@ -21,8 +21,8 @@ from webnn_compile.ir.rewrite import walk
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.target import WASM_PLAIN, WASM_RELAXED, Target
 
-PAIRED = replace(WIDE, name="paired", dot_pairs="dot_pairs")
-WIDEST = Target("widest", lanes=16, registers=31, fused=True, dot_pairs="dot_pairs")
+PAIRED = replace(WIDE, name="paired", dots=("dot_pairs",))
+WIDEST = Target("widest", lanes=16, registers=31, fused=True, dots=("dot_pairs",))
 TARGETS = (NARROW, WIDE, Target("few", lanes=4, registers=6, fused=False), WIDEST)
 WORK = 60_000
 
@@ -100,7 +100,7 @@ def test_products_are_of_vectors_and_weights_of_bytes(op: str, target: Target) -
     ]
     weights = {"w": random_bytes(generator, *kernel, signed=False), "v": np.asarray(128, np.uint8)}
     lowered = lower_model(run_graph_passes(import_model(model(nodes, {"x": shape}, ["y"], weights))))
-    dots = {target.dot_pairs} if target.dot_pairs and op != "depthwise" else {"*"}
+    dots = {*target.dots} if target.dots and op != "depthwise" else {"*"}
     lanes, constants = set(), set()
     for sums, stages in stages_of(lowered, target):
         if sums.reduce is not None and sums.reduce.dtype == I32:

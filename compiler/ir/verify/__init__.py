@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from ...errors import InternalError
 from ..nodes import Buffer, Kernel, Scope
-from ..scalar_ops import PAIR
+from ..scalar_ops import DOTS
 from .forms import check_forms
 from .place import Place
 from .stages import LOWERED, LOWERED_BINARY, LOWERED_UNARY, has_flat_indices, leftovers
@@ -57,5 +57,7 @@ def _parameters(kernel: Kernel) -> Iterator[str]:
 
 def _is_of_shape(buffer: Buffer, shape: tuple[int, ...]) -> bool:
     """Whether a buffer has the elements of a physical `shape`, or words of neighbours in its last dimension."""
-    neighbours = (*buffer.shape[:-1], *(n * PAIR for n in buffer.shape[-1:]))
-    return shape in (buffer.shape, (*buffer.shape, PAIR), neighbours)
+    groups = {dot.group for dot in DOTS.values()}
+    words = ((*buffer.shape, n) for n in groups)
+    neighbours = ((*buffer.shape[:-1], *(n * last for last in buffer.shape[-1:])) for n in groups)
+    return shape in (buffer.shape, *words, *neighbours)

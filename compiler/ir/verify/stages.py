@@ -39,7 +39,7 @@ from .types import RELAXED
 
 LOWERED_UNARY = frozenset({"neg", "not", "abs", "sqrt", "floor", "ceil", "trunc", "round"})
 ARITHMETIC = frozenset({"+", "-", "*", "/", "max", "min", "and", "or", "xor", "shl", "shr"})
-LOWERED_BINARY = ARITHMETIC | COMPARISONS | RELAXED | DOTS
+LOWERED_BINARY = ARITHMETIC | COMPARISONS | RELAXED | DOTS.keys()
 """The operations that a renderer supports; lower_math composes everything else from them."""
 
 

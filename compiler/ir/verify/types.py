@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...dtypes import BOOL, F32, I16, I32
+from ...dtypes import BOOL, F32, I32
 from ..all_reduce import AllReduce
 from ..lanes import Extract, Ramp, Splat, lanes_of
 from ..nodes import Binary, Bitcast, Const, Expr, Load, Select, Unary
@@ -30,7 +30,7 @@ def check_types(e: Expr) -> Iterator[str]:
             yield f"not of {a.dtype}: {shown(e)}"
         case Binary(op, a, b):
             if op in DOTS:
-                if a.dtype != I32 or b.dtype not in (I16, I32):
+                if a.dtype != I32 or b.dtype not in DOTS[op].words.values():
                     yield f"{op} of {a.dtype} and {b.dtype}: {shown(e)}"
             elif a.dtype != b.dtype:
                 yield f"operands of {op} are {a.dtype} and {b.dtype}: {shown(e)}"

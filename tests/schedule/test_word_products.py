@@ -1,4 +1,4 @@
-"""Integer contractions as sums over pairs: schedules and all lowering stages against NumPy, and which kernels take
+"""Integer contractions as sums over words: schedules and all lowering stages against NumPy, and which kernels take
 them."""
 
 from __future__ import annotations
@@ -16,31 +16,34 @@ from webnn_compile.execution.native_model import NativeModel
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.ir.printer import print_kernel
+from webnn_compile.ir.scalar_ops import DOTS
 from webnn_compile.passes.count_work import count_work
 from webnn_compile.pipeline.lower_model import lower_model
-from webnn_compile.target import WASM_PLAIN, WASM_RELAXED
+from webnn_compile.target import WASM_PLAIN, WASM_RELAXED, layouts_for
 
 WIDEST = replace(WIDE, name="widest", lanes=16, registers=21)
-PAIRED = [*(replace(t, dot_pairs="dot_pairs") for t in (NARROW, WIDE, WIDEST)), WASM_RELAXED, WASM_PLAIN]
+PAIRED = [*(replace(t, dots=("dot_pairs",)) for t in (NARROW, WIDE, WIDEST)), WASM_RELAXED, WASM_PLAIN]
+QUADS = [replace(t, dots=("dot_pairs", op)) for t in (NARROW, WIDEST) for op, dot in DOTS.items() if dot.group == 4]
+WORDED = [*PAIRED, *QUADS]
 
 
 def texts(proto: onnx.ModelProto, target: Any) -> list[str]:
     """The scheduled kernels."""
-    lowered = lower_model(run_graph_passes(import_model(proto)))
+    lowered = lower_model(run_graph_passes(import_model(proto)), policy=layouts_for(target))
     return [print_kernel(dict(stages)["schedule_cpu"]) for _, stages in stages_of(lowered, target)]
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(24))
 def test_product_of_matrices(seed: int) -> None:
     generator = np.random.default_rng(seed)
     rows, depth, columns = (int(n) for n in generator.integers(1, 40, 3))
     dtype = [np.int8, np.uint8][seed % 2]
     w = random_integers(generator, (depth, columns), [np.int8, np.uint8][seed % 3 == 0])
     proto = integer_product("MatMulInteger", (rows, depth), w, (100, (0, 17)[seed % 5 == 0]), dtype)
-    check_model(proto, [PAIRED[seed % len(PAIRED)]], work=60_000)
+    check_model(proto, [WORDED[seed % len(WORDED)]], work=60_000)
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(24))
 def test_convolution(seed: int) -> None:
     generator = np.random.default_rng(100 + seed)
     group = (1, 1, 2)[seed % 3]
@@ -56,7 +59,7 @@ def test_convolution(seed: int) -> None:
         strides=[int(n) for n in generator.integers(1, 3, 2)],
         pads=[int(n) for n in generator.integers(0, 2, 4)],
     )
-    check_model(proto, [PAIRED[seed % len(PAIRED)]], work=60_000)
+    check_model(proto, [WORDED[seed % len(WORDED)]], work=60_000)
 
 
 @pytest.mark.parametrize("target", PAIRED, ids=lambda t: t.name)
@@ -64,11 +67,30 @@ def test_pairs_are_multiplied_by_an_instruction(target: Any) -> None:
     generator = np.random.default_rng(1)
     w = random_integers(generator, (40, 32), np.int8)
     product = texts(integer_product("MatMulInteger", (12, 40), w, (3, 0)), target)
-    assert f" {target.dot_pairs} " in product[-1]
+    assert f" {target.dots[0]} " in product[-1]
     assert "w: int16[" in product[-1]  # words of two int8
     w = random_integers(generator, (16, 8, 3, 3), np.int8)
     convolution = texts(integer_product("ConvInteger", (1, 8, 10, 10), w, (3, 0), pads=[1, 1, 1, 1]), target)
-    assert f" {target.dot_pairs} " in convolution[-1]
+    assert f" {target.dots[0]} " in convolution[-1]
+
+
+@pytest.mark.parametrize("target", QUADS, ids=lambda t: f"{t.name}-{t.dots[1]}")
+def test_bytes_are_multiplied_in_fours_by_an_instruction(target: Any) -> None:
+    """Also those of a padded convolution with a zero point, and of three channels."""
+    generator = np.random.default_rng(1)
+    w = random_integers(generator, (40, 32), np.int8)
+    product = texts(integer_product("MatMulInteger", (12, 40), w, (3, 0)), target)
+    assert f" {target.dots[1]} " in product[-1]
+    assert "w: int32[" in product[-1]  # words of four int8
+    for channels in (8, 3):
+        w = random_integers(generator, (16, channels, 3, 3), np.int8)
+        convolution = texts(integer_product("ConvInteger", (1, channels, 10, 10), w, (3, 0), pads=[1, 1, 1, 1]), target)
+        assert any(f" {target.dots[1]} " in text for text in convolution)
+
+
+def test_bytes_that_make_no_groups_of_four_are_multiplied_in_pairs() -> None:
+    w = random_integers(np.random.default_rng(1), (38, 32), np.int8)
+    assert " dot_pairs " in texts(integer_product("MatMulInteger", (12, 38), w, (3, 0)), QUADS[0])[-1]
 
 
 def test_without_the_instruction_elements_are_multiplied() -> None:

@@ -1,50 +1,52 @@
-"""Contractions of integers as sums over pairs: processors multiply and add two products of int16 in one instruction."""
+"""Contractions of integers as sums over words: processors multiply two int16, or four bytes, and add the products, in
+one instruction."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from ..dtypes import I8, I16, I32, DType
+from ..dtypes import I32, DType
 from ..ir.affine import affine
 from ..ir.contraction import loaded_operand
 from ..ir.forms import Contraction
 from ..ir.layout import Block, Layout
 from ..ir.nest import Reduction, match_nest, match_reduction
-from ..ir.nodes import Binary, Buffer, Expr, For, Kernel, Load, Node, Seq, Stmt, Store, Var
+from ..ir.nodes import Binary, Buffer, Const, Expr, For, Kernel, Load, Node, Seq, Stmt, Store, Var
 from ..ir.rewrite import free_vars, loads, rewrite_statements
-from ..ir.scalar_ops import PAIR
+from ..ir.scalar_ops import DOTS
 from ..ir.simplify import simplify_expr
 from .rules.roles import find_roles, order_reduction
 from .split_groups import split_groups
 
-WORDS = {I8: I16, I16: I32}
-"""Types of words, by those of the two elements that are in one."""
-
 
 @dataclass(frozen=True, slots=True)
-class Paired:
-    """`kernel` sums over words. `constant` is the parameter whose words hold pairs along the dimension `axis`, of so
-    many elements."""
+class Worded:
+    """`kernel` sums over words. `constant` is the parameter whose words hold `group` neighbours along the dimension
+    `axis`, of so many elements."""
 
     kernel: Kernel
     constant: Buffer
     axis: int
     elements: int
+    group: int
 
     def in_elements(self, words: Buffer) -> Buffer:
         """The constant, in the layout that a schedule chose for its words, with the layout of the elements."""
         assert words.layout is not None
-        align = words.layout.align[self.axis] * PAIR
+        align = words.layout.align[self.axis] * self.group
         layout = _with_extent(words.layout, self.axis, self.elements, align)
-        return replace(words, layout=replace(layout, blocks=(*layout.blocks, Block(self.axis, PAIR, PAIR))))
+        blocks = (*layout.blocks, Block(self.axis, self.group, self.group))
+        return replace(words, layout=replace(layout, blocks=blocks))
 
 
-def pair_products(kernel: Kernel, op: str) -> Paired | None:
+def word_products(kernel: Kernel, dots: Iterable[str]) -> Worded | None:
     """for k < 2*n reduce: acc = acc + int32(x[i, k]) * int32(w[k, j])
     ->  for k < n reduce: acc = acc + dot_pairs(x'[i, k], w'[k, j])
 
-    `op` is the operation. None where the kernel does more than multiply x, of int16, by a constant w of 16 or 8 bits,
-    and where pairs are no neighbours in x. Those of w are: it is packed so when the model is built or loaded.
+    by that of the operations `dots` which takes elements of the type of x. None where there is none, where the kernel
+    does more than multiply x by a constant w of signed integers, and where elements of a word are no neighbours in x.
+    Those of w are: it is packed so when the model is built or loaded.
     """
     parts = kernel.body.stmts if isinstance(kernel.body, Seq) else (kernel.body,)
     reading = [s for s in parts if any(True for _ in loads(s))]
@@ -57,39 +59,42 @@ def pair_products(kernel: Kernel, op: str) -> Paired | None:
     nest = match_reduction(stmt)
     roles = find_roles(nest)
     x = None if roles is None else loaded_operand(roles.a)
-    if roles is None or x is None or x.dtype != I16 or roles.b.dtype not in WORDS or not roles.b.buffer.constant:
+    if roles is None or x is None or not roles.b.buffer.constant:
         return None
+    op = next((op for op in dots if DOTS[op].a == x.dtype and roles.b.dtype in DOTS[op].words), None)
     read_once = all(sum(n.buffer is b for n in loads(stmt)) == 1 for b in (x.buffer, roles.b.buffer))
     k = order_reduction(nest, roles.a)[-1]
     at = next((d for d, i in enumerate(roles.b.indices) if i is k), None)
     layout = roles.b.buffer.layout
-    if at is None or layout is None or layout.blocks or not read_once:
+    if op is None or at is None or layout is None or layout.blocks or not read_once:
         return None
-    axis, count = layout.order[at], -(-k.extent // PAIR)
-    if k.length is not None or layout.extent(axis) != k.extent or any(layout.pad[axis]) or count < 2:
+    group, words = DOTS[op].group, DOTS[op].words
+    axis, count = layout.order[at], -(-k.extent // group)
+    words_over = count > 1 or any(v.extent > 1 for v in nest.over if v is not k)
+    if k.length is not None or layout.extent(axis) != k.extent or any(layout.pad[axis]) or not words_over:
         return None
-    word = Var(k.name, count)
+    word = Var(k.name, count) if count > 1 else Const(0)
     last = len(x.indices) - 1
-    if x.buffer.shape[last] % PAIR or not _has_room(x.indices[last], k, x.buffer.shape[last]):
+    if x.buffer.shape[last] % group or not _has_room(x.indices[last], k, group, x.buffer.shape[last]):
         return None
-    left = _word(x, k, word, last, I32, x.buffer.layout)
-    right = _word(roles.b, k, word, at, WORDS[roles.b.dtype], _with_extent(layout, axis, count, 1))
+    left = _word(x, k, word, group, last, I32, x.buffer.layout)
+    right = _word(roles.b, k, word, group, at, words[roles.b.dtype], _with_extent(layout, axis, count, 1))
     if left is None or right is None:
         return None
-    paired = _summed(stmt, nest, k, word, Binary(op, left, right))
+    summed = _summed(stmt, nest, k, word, Binary(op, left, right))
     buffers = {x.buffer: left.buffer, roles.b.buffer: right.buffer}
-    body = Seq(tuple(paired if s is reading[0] else s for s in parts)) if len(parts) > 1 else paired
+    body = Seq(tuple(summed if s is reading[0] else s for s in parts)) if len(parts) > 1 else summed
     params = tuple(buffers.get(p, p) for p in kernel.params)
-    return Paired(replace(kernel, params=params, body=body), right.buffer, axis, k.extent)
+    return Worded(replace(kernel, params=params, body=body), right.buffer, axis, k.extent, group)
 
 
-def _summed(stmt: Stmt, nest: Reduction, k: Var, word: Var, value: Expr) -> Stmt:
-    """The nest with the sum of `value` over words."""
+def _summed(stmt: Stmt, nest: Reduction, k: Var, word: Expr, value: Expr) -> Stmt:
+    """The nest with the sum of `value` over words, without a loop where there is one."""
 
     def rule(n: Node) -> Stmt | None:
         match n:
             case For(v, body, kind, parallel) if v is k:
-                return For(word, body, kind, parallel)
+                return For(word, body, kind, parallel) if isinstance(word, Var) else body
             case Store(buffer, indices, Binary(plus, total, _)) if n == nest.update:
                 return Store(buffer, indices, Binary(plus, total, value))
         return None
@@ -106,20 +111,20 @@ def _with_extent(layout: Layout, axis: int, extent: int, align: int) -> Layout:
     return replace(layout, shape=changed(layout.shape, extent), align=changed(layout.align, align))
 
 
-def _has_room(index: Expr, k: Var, extent: int) -> bool:
+def _has_room(index: Expr, k: Var, group: int, extent: int) -> bool:
     """Whether the last word is inside memory."""
     rest = affine(index).without(k)
-    return k.extent % PAIR == 0 or (not rest.terms and rest.constant + k.extent < extent)
+    return k.extent % group == 0 or (not rest.terms and rest.constant + -(-k.extent // group) * group <= extent)
 
 
-def _word(x: Load, k: Var, word: Var, axis: int, dtype: DType, layout: Layout | None) -> Load | None:
-    """The word that has the element for an even `k`. None where the next element is in another one."""
+def _word(x: Load, k: Var, word: Expr, group: int, axis: int, dtype: DType, layout: Layout | None) -> Load | None:
+    """The word that has the element for `k`, a multiple of `group`. None where the next element is in another one."""
     index = affine(x.indices[axis])
     rest = index.without(k)
     others = (*x.indices[:axis], *x.indices[axis + 1 :], rest.to_expr(), *([] if x.guard is None else [x.guard]))
-    if index.coefficient(k) != 1 or not rest.is_multiple(PAIR) or any(k in free_vars(e) for e in others):
+    if index.coefficient(k) != 1 or not rest.is_multiple(group) or any(k in free_vars(e) for e in others):
         return None
-    shape = tuple(-(-n // PAIR) if d == axis else n for d, n in enumerate(x.buffer.shape))
+    shape = tuple(-(-n // group) if d == axis else n for d, n in enumerate(x.buffer.shape))
     buffer = Buffer(x.buffer.name, shape, dtype, constant=x.buffer.constant, layout=layout)
-    at = simplify_expr(rest.to_expr() // PAIR) + word
+    at = simplify_expr(rest.to_expr() // group + word)
     return Load(buffer, (*x.indices[:axis], at, *x.indices[axis + 1 :]), x.guard)
