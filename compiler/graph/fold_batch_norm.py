@@ -9,7 +9,10 @@ import numpy as np
 from .ir import Array, Attribute, Graph, Node, Value
 from .names import value_names
 
-_CHANNEL_AXIS = {"Conv": 1, "ConvTranspose": 1, "Gemm": -1, "MatMul": -1}
+_CHANNEL_AXIS = {"Conv": 1, "ConvTranspose": 1, "Gemm": -1, "MatMul": -1, "DequantizedConv": 1, "DequantizedMatMul": -1}
+
+_PARAMETERS = {"DequantizedConv": (4, 5), "DequantizedMatMul": (4, 5)}
+"""The inputs that scale results and shift them: of other operators, weights and bias."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +25,7 @@ class _Affine:
 
 @dataclass(frozen=True, slots=True)
 class _Folded:
-    """Replacements for a node's weights, its bias (None for none), and its attributes."""
+    """Replacements for a node's weights or factor, its bias (None for none), and its attributes."""
 
     weights: Array
     bias: Array | None
@@ -33,7 +36,8 @@ def fold_batch_norm(graph: Graph) -> Graph:
     """BatchNormalization, and Add, Sub, Mul, Div by a constant per channel, become part of the weights and bias of the
     Conv, ConvTranspose, Gemm or MatMul that feeds nothing else. Computed in float64, then rounded.
 
-    A MatMul has no bias: only the scale is folded, and the shift remains as an Add.
+    A MatMul has no bias: only the scale is folded, and the shift remains as an Add. Products of quanta have a factor of
+    their sums, which takes the scale.
     """
     constants = dict(graph.constants)
     names = value_names(graph)
@@ -59,16 +63,14 @@ def fold_batch_norm(graph: Graph) -> Graph:
         if affine is None or folded is None:
             nodes.append(node)
             continue
-        inputs: tuple[Value | None, ...] = (
-            producer.inputs[0],
-            constant(f"{producer.name}.weights", folded.weights, source),
-        )
+        scaled, _ = _PARAMETERS.get(producer.op, (1, 2))
+        inputs = [*producer.inputs[:scaled], constant(f"{producer.name}.weights", folded.weights, source)]
         if folded.bias is not None:
-            inputs += (constant(f"{producer.name}.bias", folded.bias, source),)
+            inputs.append(constant(f"{producer.name}.bias", folded.bias, source))
         split = producer.op == "MatMul" and affine.shift.any()
         index = place.pop(source)
         output = source if split else target
-        nodes[index] = replace(producer, inputs=inputs, outputs=(output,), attributes=folded.attributes)
+        nodes[index] = replace(producer, inputs=tuple(inputs), outputs=(output,), attributes=folded.attributes)
         if split:
             shift = constant(f"{node.name}.shift", affine.shift, source)
             nodes.append(Node("Add", node.name, (source, shift), (target,), {}, node.opset))
@@ -129,11 +131,13 @@ def _affine(node: Node, source: Value, axis: int, constants: dict[Value, Array])
 
 def _fold(node: Node, affine: _Affine, constants: dict[Value, Array]) -> _Folded | None:
     """`node` with its result scaled and shifted; None where its weights or bias are not known, or would overflow."""
-    bias_value = node.inputs[2] if len(node.inputs) > 2 else None
-    if node.inputs[1] not in constants or (bias_value is not None and bias_value not in constants):
+    scaled, shifted = _PARAMETERS.get(node.op, (1, 2))
+    bias_value = node.inputs[shifted] if len(node.inputs) > shifted else None
+    value = node.inputs[scaled]
+    if value is None or value not in constants or (bias_value is not None and bias_value not in constants):
         return None
     scale, shift = affine.scale, affine.shift
-    stored = constants[node.inputs[1]]
+    stored = constants[value]
     weights = stored.astype(np.float64)
     bias = None if bias_value is None else constants[bias_value].astype(np.float64)
     attributes = dict(node.attributes)
@@ -152,6 +156,8 @@ def _fold(node: Node, affine: _Affine, constants: dict[Value, Array]) -> _Folded
             beta = attributes.pop("beta", 1.0)
             assert isinstance(beta, float)
             bias = None if bias is None else bias * beta
+        case "DequantizedConv" | "DequantizedMatMul":
+            weights = weights * (scale[0] if (scale == scale[0]).all() else scale)
         case "MatMul":
             if weights.ndim < 2 or (scale == 1).all():
                 return None

@@ -92,6 +92,30 @@ def test_products_of_quanta(case: str, dtype: Any) -> None:
         np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5 * np.abs(want).max())
 
 
+@pytest.mark.parametrize("biased", [False, True])
+@pytest.mark.parametrize(
+    "case", ["conv", "conv of one scale", "conv of groups", "matmul", "matmul of one scale", "gemm, transposed"]
+)
+def test_what_scales_and_shifts_channels_is_part_of_factor_and_bias(case: str, biased: bool) -> None:
+    op, shape, kernel, axis, attributes = CASES[case]
+    channels = kernel[1] if op == "MatMul" else kernel[0]
+    bias = random((channels,), 2) if biased and op != "MatMul" and axis is not None else None
+    nodes, constants = dequantised(op, quantised(kernel, axis, 1), axis, bias, **attributes)
+    nodes[-1].output[0] = "product"
+    names = ["gamma", "beta", "mean"]
+    each = {n: random((channels,), i) for i, n in enumerate(names)} | {"var": np.abs(random((channels,), 9)) + 0.1}
+    if op == "Conv":
+        nodes.append(node("BatchNormalization", ["product", *names, "var"], ["normal"]))
+    else:
+        nodes += [node("Mul", ["product", "gamma"], ["scaled"]), node("Add", ["beta", "scaled"], ["normal"])]
+    nodes.append(node("Relu", ["normal"], ["y"]))
+    read = {n for one in nodes for n in one.input}
+    proto = model(nodes, {"x": shape}, ["y"], {n: a for n, a in (constants | each).items() if n in read}, opset=15)
+    graph = check_pass(run_graph_passes, proto, tolerance=1e-5)
+    own = "DequantizedConv" if op == "Conv" else "DequantizedMatMul"
+    assert ops(graph) == ["CentredQuantize", own, "Relu"]
+
+
 def test_what_stays_a_product_of_floats() -> None:
     shape = {"x": [1, 4, 5, 5]}
     nodes, constants = dequantised("Conv", quantised((8, 4, 3, 3), 1, 1), 1)
