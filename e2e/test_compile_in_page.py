@@ -108,6 +108,7 @@ def test_models_give_the_command_lines_files_and_the_references_results(
         ({"precision": "f16"}, ("--precision", "f16")),
         ({"fastMath": False}, ("--fast-math", "off")),
         ({"targets": ["webgl"]}, ("--targets", "webgl")),
+        ({"weights": "int8"}, ("--weights", "int8")),
     ],
 )
 def test_options_are_the_command_lines(

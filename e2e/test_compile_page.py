@@ -19,6 +19,7 @@ from digits import MODEL as DIGITS
 from digits import agrees
 from harness import browser_name
 from onnx import TensorProto, helper
+from onnx_models import model, node, random
 from page_compiler import CSP, command_error, command_line, reference_of
 from playwright.sync_api import Page, expect
 from server import Site, serve
@@ -254,6 +255,24 @@ def test_options_are_those_of_the_command_line(opened: Page, tmp_path: Path) -> 
     opened.select_option("#precision", "f32")
     opened.check("#fast-math")
     opened.click("#options summary")
+
+
+def test_weights_in_few_bits_and_what_became_of_them(opened: Page, tmp_path: Path) -> None:
+    product = node("MatMul", ["x", "w"], ["y"], "wide")
+    onnx.save(model([product], {"x": [1, 192]}, ["y"], {"w": random((192, 192))}), tmp_path / "wide.onnx")
+    opened.select_option("#weights", "int4")
+    drop(opened, tmp_path / "wide.onnx")
+    opened.wait_for_selector("#layers:not([hidden])")
+    facts = opened.inner_text("#report")
+    assert "1 of 1 layer: int4:block=32 weights; 147.5 kB → 23.0 kB" in facts
+    assert "18.4 kB int4" in facts
+    assert "1 of float32 and float32 in float32 (WebGPU, WebGL)" in facts
+    opened.click("#layers summary")
+    row = opened.inner_text("#layer-table tbody").split()
+    assert row[:5] == ["wide", "MatMul", "int4:block=32", "23.0", "kB"]
+    assert 5 < float(row[5].removesuffix("%")) < 15
+    assert "--weights int4" in opened.inner_text("#command")
+    opened.evaluate("document.getElementById('weights').value = ''")
 
 
 def test_a_bad_file_is_explained_and_another_one_works(opened: Page, tmp_path: Path) -> None:

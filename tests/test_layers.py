@@ -60,7 +60,8 @@ ALLOWED: dict[str, set[str]] = {
     "tune": CORE
     | {"text", "bundle", "codegen", "native", "tensor", "schedule", "pipeline", "cpu", "gpu", "execution"}
     | {"records", "driver"},
-    "compile_page": {"errors", "system", "text", "bundle", "frontends", "records", "driver", "tune"},
+    "compile_page": {"errors", "program", "system", "text", "bundle", "frontends", "records"}
+    | {"quantization", "driver", "tune"},
     "cli": {"errors", "program", "system", "text", "values", "frontends", "bundle", "records", "driver", "tune"}
     | {"quantization", "compile_page", RPC},
 }

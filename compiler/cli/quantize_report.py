@@ -1,9 +1,9 @@
-"""The quantised layers of a build: a table for people, JSON for programs."""
+"""The quantised layers of a build as a table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 
@@ -24,8 +24,11 @@ def describe_quantization(q: Quantization) -> Iterable[tuple[str, str]]:
     fewer = [x for x in q.layers if not x.kept]
     before, after = (sum(x.bytes[i] for x in q.layers) for i in (0, 1))
     yield "quantised", f"{len(fewer)} of {len(q.layers)} layers: {q.form}; weights {size(before)} -> {size(after)}"
-    errors = ", ".join(f"{name} {e:.2%}" for name, e in q.outputs.items())
-    yield "", f"error of outputs on {q.samples} {'run' if q.samples == 1 else 'runs'}: {errors}"
+    if not q.samples:
+        yield "", "errors are those of the weights alone: without LLVM the model does not run here"
+    else:
+        errors = ", ".join(f"{name} {e:.2%}" for name, e in q.outputs.items())
+        yield "", f"error of outputs on {q.samples} {'run' if q.samples == 1 else 'runs'}: {errors}"
     if q.exact is not None and q.accuracy is not None:
         yield "", f"top-1: {q.accuracy.right} of {q.accuracy.of} right, in float32 {q.exact.right}"
     for what, names in (("equalised", q.equalized), ("bias corrected", q.corrected)):
@@ -45,28 +48,3 @@ def print_layers(q: Quantization, *, stderr: bool) -> None:
         in_model = "-" if x.in_model is None else f"{x.in_model:.2%}"
         rows.append((x.node, x.operator, x.form, size(x.bytes[1]), f"{x.own:.2%}", in_model, x.kept))
     show_table(table, rows, width=None if is_terminal() else WIDTH, stderr=stderr)
-
-
-def quantization_data(q: Quantization) -> dict[str, Any]:
-    return {
-        "form": q.form,
-        "layers": [
-            {
-                "node": x.node,
-                "operator": x.operator,
-                "weights": x.form,
-                "bytes": {"before": x.bytes[0], "after": x.bytes[1]},
-                "error": x.own,
-                "error_in_model": x.in_model,
-                **({"kept": x.kept} if x.kept else {}),
-            }
-            for x in q.layers
-        ],
-        "outputs": dict(q.outputs),
-        "samples": q.samples,
-        "equalized": q.equalized,
-        "corrected": q.corrected,
-        "top1": None
-        if q.exact is None or q.accuracy is None
-        else {"labelled": q.exact.of, "float32": q.exact.right, "quantized": q.accuracy.right},
-    }

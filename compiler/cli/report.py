@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..driver.quantization_data import quantization_data
 from ..errors import InputError
 from ..program.count_products import count_products
 from ..program.device_program import DeviceProgram, HostCall, Launch
@@ -20,7 +21,7 @@ from ..program.program import Program, TensorSpec
 from ..system.cache import Cache
 from ..text.escape import shell_word, terminal_text
 from ..text.printable import printable
-from .quantize_report import describe_quantization, print_layers, quantization_data
+from .quantize_report import describe_quantization, print_layers
 from .size import size
 from .terminal import say
 

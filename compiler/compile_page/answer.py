@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..driver.build import Built, build_files
 from ..driver.options import Options
+from ..driver.quantization_data import quantization_data
 from ..errors import InternalError
 from ..frontends.importers import describe_model
 from ..frontends.model_inputs import model_inputs
+from ..program.count_products import count_products
+from ..quantization.settings import QuantizeOptions, parse_weights
 from ..system.collector import collect_less_often
 from ..text.explain import explain
 
@@ -68,7 +71,7 @@ def _compile(request: Request, say: Say) -> tuple[Answer, Files]:
 
 def options_of(request: Request) -> Options:
     """The options of a build in a page: shaders alone, no files beside the model."""
-    records = request.get("records")
+    records, weights = request.get("records"), request.get("weights")
     return Options(
         model_inputs(request.get("shapes"), request.get("dims")),
         targets=tuple(request.get("targets", TARGETS)),
@@ -77,6 +80,7 @@ def options_of(request: Request) -> Options:
         host="js",
         cache=False,
         records=() if records is None else (Path(records),),
+        quantize=None if weights is None else QuantizeOptions(parse_weights(weights)),
     )
 
 
@@ -85,8 +89,11 @@ def _report(built: Built) -> Answer:
     return {
         "seconds": report.seconds,
         "kernels": {d.target.name: len(d.program.work) for d in report.devices},
+        "products": {d.target.name: count_products(d.program.work) for d in report.devices},
         "weightBytes": report.weights,
+        "weightTypes": dict(report.weight_types),
         "bundleBytes": sum(len(f.data) for f in built.files),
+        **({} if report.quantization is None else {"quantization": quantization_data(report.quantization)}),
     }
 
 

@@ -102,7 +102,8 @@ class Options:
         """Raises InputError for options that cannot work, before any work is done."""
         bundled = bundled_targets()
         if self.quantize is not None:
-            need_llvm("quantising")
+            if self.quantize.runs:
+                need_llvm("quantising by calibration data")
             self.quantize.check()
         if self.activations not in ACTIVATIONS:
             raise InputError(f"--activations {self.activations}: choose one of {', '.join(ACTIVATIONS)}")

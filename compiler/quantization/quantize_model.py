@@ -15,6 +15,7 @@ from ..graph.passes import ONNX_PASSES, run_graph_passes
 from ..program.program import TensorSpec
 from ..system.cache import Cache
 from ..system.limits import CompileMemory
+from ..system.need_llvm import has_llvm, need_llvm
 from ..values.draw_inputs import draw_inputs, largest_sizes
 from .labels import Labels, read_labels
 from .quantize_static import quantize_static
@@ -46,6 +47,8 @@ def quantize_model(
     from ..frontends.onnx.export_model import export_model
 
     options.check()
+    if options.runs:
+        need_llvm("quantising by calibration data")
     graph = _import(model, inputs, options, CompileMemory(memory))
     samples = _samples(graph, options)
     how = options.how
@@ -83,6 +86,8 @@ def _samples(graph: Graph, options: QuantizeOptions) -> list[Sample]:
         return read_samples(calibration, graph.inputs, options.pixels)
     if calibration is not None:
         return make_samples(calibration, graph.inputs)
+    if not has_llvm():
+        return []
     specs = [TensorSpec(v.name, v.dtype, v.shape, 0) for v in graph.inputs]
     generator = np.random.default_rng(0)
     return [Sample((), draw_inputs(specs, graph.dimensions, largest_sizes(graph.dimensions), generator))]

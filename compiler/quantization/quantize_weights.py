@@ -13,7 +13,7 @@ from ..graph.stored import Stored
 from ..system.cache import Cache
 from .encode import encode_weights
 from .insert_quantization import Quantized
-from .measure_layers import Sums, compare
+from .measure_layers import Errors, Sums, compare
 from .result import Quantization, QuantizedLayer, QuantizedModel
 from .run_graph import run_graph
 from .samples import Sample
@@ -32,10 +32,11 @@ _AXES = {"Conv": (1, 0), "ConvTranspose": (0, 1), "Gather": (1, 0), "Gemm": (0, 
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    """`node` reads `weights`, which are `stored`."""
+    """`node` reads `weights`, which are `stored` in place of their `elements`."""
 
     node: Node
     weights: Value
+    elements: Array
     stored: Stored
 
 
@@ -43,18 +44,24 @@ def quantize_weights(
     graph: Graph, samples: Sequence[Sample], form: WeightFormat, keep: Sequence[str] = (), cache: Cache | None = None
 ) -> QuantizedModel:
     """`graph` with the weights of its layers, and tables that Gather reads, in fewer bits; errors are measured on
-    `samples`. Raises InputError where there are none."""
+    `samples`. Without these, which only a processor's code can compute, a layer's error is that of its weights: the
+    layer's own for operands whose elements are alike and do not correlate. Raises InputError where there are no layers.
+    """
     layers = list(_layers(graph, form))
     if not layers:
         raise InputError(f"the model has no {', '.join(_AXES)} with {LEAST_WEIGHTS} constant weights or more")
     kept = dict.fromkeys(match_names(keep, [x.node.name for x in layers]), "--keep")
-    own = _own_errors(graph, layers, samples, cache)
+    own = _own_errors(graph, layers, samples, cache) if samples else _errors_of_weights(layers)
     kept |= {
         n: f"its error is above {LARGEST_ERROR:.0%}" for n, e in own.items() if not e <= LARGEST_ERROR and n not in kept
     }
     model = _replaced(graph, [x for x in layers if x.node.name not in kept])
-    units = [Unit((x.node,), (), layer=True, moves=False) for x in layers if x.node.name not in kept]
-    comparison = compare(graph, model, units, samples, cache)
+    in_model: Errors = {}
+    outputs: Errors = {}
+    if samples:
+        units = [Unit((x.node,), (), layer=True, moves=False) for x in layers if x.node.name not in kept]
+        comparison = compare(graph, model, units, samples, cache)
+        in_model, outputs = comparison.layers, comparison.outputs
     rows = []
     for x in layers:
         name, before = x.node.name, 4 * graph.constants[x.weights].size
@@ -65,13 +72,13 @@ def quantize_weights(
                 x.node.op,
                 "float32" if why else str(form),
                 own[name],
-                comparison.layers.get(name),
+                in_model.get(name),
                 (before, before if why else x.stored.bytes),
                 why,
             )
         )
     return QuantizedModel(
-        model.graph, model.stored, Quantization(f"{form} weights", tuple(rows), comparison.outputs, len(samples))
+        model.graph, model.stored, Quantization(f"{form} weights", tuple(rows), outputs, len(samples))
     )
 
 
@@ -93,7 +100,7 @@ def _layers(graph: Graph, form: WeightFormat) -> Iterator[_Layer]:
         key = value, summed % data.ndim, channels % data.ndim
         if key not in stored:
             stored[key] = encode_weights(data, form, *key[1:])
-        yield _Layer(node, value, stored[key])
+        yield _Layer(node, value, data, stored[key])
 
 
 def _replaced(graph: Graph, layers: Sequence[_Layer]) -> Quantized:
@@ -116,6 +123,13 @@ def _replaced(graph: Graph, layers: Sequence[_Layer]) -> Quantized:
 
 def _reading(layer: _Layer, value: Value) -> Node:
     return replace(layer.node, inputs=tuple(value if v is layer.weights else v for v in layer.node.inputs))
+
+
+def _errors_of_weights(layers: Sequence[_Layer]) -> dict[str, float]:
+    sums = Sums()
+    for x in layers:
+        sums.add(x.node.name, x.elements, x.stored.decoded)
+    return dict(sums.errors)
 
 
 def _own_errors(

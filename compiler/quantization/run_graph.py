@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ..costs import CPU_COSTS
 from ..cpu.compile_for_cpu import compile_for_cpu
-from ..execution.native_model import NativeModel
 from ..graph.eliminate_dead_code import eliminate_dead_code
 from ..graph.ir import Array, Graph, Value
-from ..native.jit import host_target
 from ..pipeline.lower_model import lower_model
 from ..system.cache import Cache
 from ..tensor.choose_tile import choose_tile
 from .samples import Sample
+
+if TYPE_CHECKING:
+    from ..execution.native_model import NativeModel
 
 
 def run_graph(
@@ -31,5 +33,8 @@ def run_graph(
 
 
 def _compile(graph: Graph, cache: Cache | None) -> NativeModel:
+    from ..execution.native_model import NativeModel  # a page has neither: weights are quantised there, too
+    from ..native.jit import host_target
+
     lowered = lower_model(eliminate_dead_code(graph), choose=choose_tile(CPU_COSTS))
     return NativeModel(compile_for_cpu(lowered, host_target(), cache=cache), cache=cache)

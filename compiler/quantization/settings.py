@@ -96,6 +96,11 @@ class QuantizeOptions:
     pixels: Pixels = field(default_factory=Pixels)
     save: Path | None = None
 
+    @property
+    def runs(self) -> bool:
+        """Whether the model has to run."""
+        return isinstance(self.how, Static) or self.calibration is not None
+
     def check(self) -> None:
         """Raises InputError."""
         self.pixels.check()

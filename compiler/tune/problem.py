@@ -16,6 +16,8 @@ from ..driver.cpu_target import CpuTarget
 from ..driver.device_target import DeviceTarget
 from ..driver.optimise_model import Optimised, import_graph, optimise_model
 from ..driver.options import Options
+from ..driver.quantize_first import quantize_first
+from ..driver.report_data import Report
 from ..driver.targets import TARGETS
 from ..driver.work import Work
 from ..errors import InputError
@@ -83,11 +85,13 @@ class Problem:
             raise InputError(f"target {target!r} cannot be tuned; choose one of {', '.join(TUNED)}")
         self.row = TARGETS[target]
         self.row.check_precision(options.precision)
-        self.target, self.options = target, options
+        self.target = target
         self.name = printable(model.name)
         self.cache: Cache = open_cache(enabled=options.cache)
-        self._work = Work(printable(model.stem), options, self.cache, lambda _: None)
-        self._optimised: Optimised = optimise_model(import_graph(model, self._work), self._work)
+        work = Work(printable(model.stem), options, self.cache, lambda _: None)
+        source, self._work = quantize_first(model, work, Report(self.name, options.precision, self.cache, work.seconds))
+        self.options = self._work.options
+        self._optimised: Optimised = optimise_model(import_graph(source, self._work), self._work)
 
     @property
     def is_local(self) -> bool:

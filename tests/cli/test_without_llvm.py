@@ -45,6 +45,15 @@ def test_a_bundle_for_gpus_is_the_same(packages: Path, tmp_path: Path) -> None:
     assert contents(tmp_path / "without") == contents(tmp_path / "with")
 
 
+def test_weights_in_few_bits_are_judged_by_themselves(packages: Path, tmp_path: Path) -> None:
+    options = ("--weights", "int4", *SHADERS)
+    ended = compile_without(packages, EXAMPLE, "--out", tmp_path / "out", *options)
+    assert ended.returncode == 0, ended.stderr
+    text = " ".join(ended.stdout.split())
+    assert "int4:block=32 weights; weights" in text
+    assert "errors are those of the weights alone: without LLVM the model does not run here" in text
+
+
 def test_c_for_another_processor_is_made(packages: Path, tmp_path: Path) -> None:
     ended = compile_without(packages, EXAMPLE, "--out", tmp_path / "c", "--targets", "c")
     assert ended.returncode == 0, ended.stderr
@@ -56,6 +65,7 @@ def test_c_for_another_processor_is_made(packages: Path, tmp_path: Path) -> None
         ((), "WebAssembly"),
         (("--targets", "webgpu"), "WebAssembly"),
         ((*SHADERS, "--verify"), "--verify"),
+        ((*SHADERS, "--weights", "int8", "--calibrate", "."), "quantising by calibration data"),
         (("--targets", "native"), "--targets native"),
         (("--targets", "c", "--cpu", "host"), "code for a processor"),
     ],

@@ -16,6 +16,7 @@ import numpy as np
 import onnx
 import pytest
 from cli.command import SHAPE, contents, network, run
+from onnx_models import model, node, random
 from webnn_compile.compile_page import answer as module
 from webnn_compile.compile_page.answer import TARGETS, answer
 from webnn_compile.records.tuning_record import parse_line
@@ -115,6 +116,24 @@ def test_the_manifest_names_files_that_are_there(path: Path) -> None:
         data = files[entry["file"]]
         assert (entry["bytes"], entry["sha256"]) == (len(data), sha256(data).hexdigest())
     assert found["report"]["weightBytes"] == sum(w["bytes"] for w in manifest["weights"])
+
+
+def test_weights_in_few_bits(tmp_path: Path) -> None:
+    product = node("MatMul", ["x", "w"], ["y"], "wide")
+    onnx.save(model([product], {"x": [1, 192]}, ["y"], {"w": random((192, 192))}), tmp_path / "m.onnx")
+    found, files = compiled(tmp_path / "m.onnx", shapes=None, weights="int4", targets=["webgl"])
+    report = found["report"]
+    (layer,) = report["quantization"]["layers"]
+    assert (layer["node"], layer["weights"], layer["bytes"]["before"]) == ("wide", "int4:block=32", 4 * 192 * 192)
+    assert 0.05 < layer["error"] < 0.15
+    assert report["weightTypes"]["int4"] == 192 * 192 // 2
+    assert report["products"] == {"webgl": {"float32 and float32 in float32": 1}}
+    ended = run(tmp_path / "m.onnx", "--out", tmp_path / "o", "--host=js", "--targets=webgl", "--weights=int4")
+    assert ended.exit_code == 0, ended.output
+    assert files == contents(tmp_path / "o")
+    wrong = asked("compile", model=tmp_path / "m.onnx", weights="int3")
+    assert wrong["error"]["kind"] == "input"
+    assert wrong["error"]["message"].startswith("--weights int3: choose one of f16, int8, int4, nf4")
 
 
 def test_phases_are_said_as_they_begin(path: Path) -> None:

@@ -34,6 +34,7 @@ const OPTIONS = {
   target: [(v) => TARGETS.includes(v), "'webgpu' or 'webgl'"],
   precision: [(v) => v === 'f32' || v === 'f16', "'f32' or 'f16'"],
   fastMath: [(v) => typeof v === 'boolean', 'true or false'],
+  weights: [isText, "the form of weights, such as 'int8' or 'int4:block=32'"],
   records: [isText, 'the text of records, not a file of them'],
   seconds: [isPositive, 'a number above 0'],
   trials: [(v) => isPositive(v) && Number.isSafeInteger(v), 'a whole number above 0'],

@@ -1,7 +1,7 @@
 // The options of a compilation, its button, its progress by phases.
 
-import { element, make, showFacts } from './elements.js';
-import { backendName, count, duration, size } from './format.js';
+import { element, make, showFacts, showRows, tableRow } from './elements.js';
+import { backendName, count, duration, percent, size, some } from './format.js';
 import { createSizeFields } from './free_sizes.js';
 
 /** @typedef {import('./types.js').Target} Target */
@@ -11,6 +11,7 @@ import { createSizeFields } from './free_sizes.js';
  * @property {Record<string, import('./types.js').Dim>} dims
  * @property {Target[]} targets
  * @property {'f32' | 'f16'} precision
+ * @property {string} [weights] the form of weights in fewer bits
  * @property {boolean} fastMath
  */
 
@@ -25,6 +26,7 @@ export function createCompileForm(compile, cancel) {
   const stop = element('cancel', HTMLButtonElement);
   const list = element('phases', HTMLElement);
   const report = element('report', HTMLElement);
+  const layers = element('layers', HTMLDetailsElement);
   const sizes = createSizeFields();
   const boxes = /** @type {const} */ (['webgpu', 'webgl']).map((target) => ({
     target,
@@ -40,6 +42,7 @@ export function createCompileForm(compile, cancel) {
     ...sizes.options(),
     targets: boxes.filter(({ box }) => box.checked).map(({ target }) => target),
     precision: element('precision', HTMLSelectElement).value === 'f16' ? 'f16' : 'f32',
+    weights: element('weights', HTMLSelectElement).value || undefined,
     fastMath: element('fast-math', HTMLInputElement).checked,
   });
 
@@ -87,12 +90,14 @@ export function createCompileForm(compile, cancel) {
       button.textContent = 'Compile';
       list.replaceChildren();
       report.replaceChildren();
+      layers.hidden = true;
       const open = sizes.show(inputs);
       return open || !isChecked() ? undefined : choice();
     },
     begin() {
       list.replaceChildren();
       report.replaceChildren();
+      layers.hidden = true;
       button.ariaDisabled = 'true';
       stop.hidden = false;
       clearInterval(timer);
@@ -108,7 +113,7 @@ export function createCompileForm(compile, cancel) {
      * @param {import('./types.js').Report} of
      * @param {number} modelBytes of the files that it was compiled from
      */
-    finish({ seconds, kernels, weightBytes, bundleBytes, heapBytes }, modelBytes) {
+    finish({ seconds, kernels, products, weightBytes, weightTypes, quantization, bundleBytes, heapBytes }, modelBytes) {
       endTicks();
       list.replaceChildren();
       for (const [phase, time] of Object.entries(seconds)) {
@@ -120,10 +125,16 @@ export function createCompileForm(compile, cancel) {
         kernels: Object.entries(kernels)
           .map(([target, times]) => `${count(times)} for ${backendName(target)}`)
           .join(', '),
-        weights: size(weightBytes),
+        products: productsText(products),
+        weights: Object.entries(weightTypes)
+          .map(([type, bytes]) => `${size(bytes)} ${type}`)
+          .join(', '),
+        quantised: quantization ? quantisedText(quantization) : '',
         bundle: `${size(bundleBytes)}${larger(bundleBytes, weightBytes, modelBytes)}`,
         "compiler's memory": size(heapBytes),
       });
+      layers.hidden = !quantization;
+      if (quantization) showLayers(quantization);
       button.textContent = 'Compile again';
     },
     fail() {
@@ -136,6 +147,37 @@ export function createCompileForm(compile, cancel) {
       section.hidden = true;
     },
   };
+}
+
+/** @param {import('./types.js').Report['products']} products of each target */
+function productsText(products) {
+  /** @type {Map<string, string[]>} targets by what they compute */
+  const texts = new Map();
+  for (const [target, kinds] of Object.entries(products)) {
+    const text = Object.entries(kinds)
+      .map(([types, times]) => `${count(times)} of ${types}`)
+      .join(', ');
+    if (text) texts.set(text, [...(texts.get(text) ?? []), backendName(target)]);
+  }
+  return [...texts].map(([text, targets]) => `${text} (${targets.join(', ')})`).join('; ');
+}
+
+/** @param {import('./types.js').Quantization} quantization */
+function quantisedText({ form, layers }) {
+  const bytes = (/** @type {'before' | 'after'} */ when) => size(layers.reduce((sum, x) => sum + x.bytes[when], 0));
+  const fewer = layers.filter(({ kept }) => !kept).length;
+  return `${fewer} of ${some(layers.length, 'layer')}: ${form}; ${bytes('before')} → ${bytes('after')}`;
+}
+
+/** @param {import('./types.js').Quantization} quantization */
+function showLayers({ layers }) {
+  const sorted = [...layers].sort((a, b) => b.error - a.error);
+  showRows(
+    element('layer-table', HTMLTableElement),
+    sorted.map(({ node, operator, weights, bytes, error, kept = '' }) =>
+      tableRow([node, operator, weights, size(bytes.after), percent(error), kept]),
+    ),
+  );
 }
 
 /**

@@ -10,7 +10,7 @@ export { CompileError };
 
 /** The options of every call, and of what compiles. */
 const COMMON = ['signal'];
-const BUILD = ['shapes', 'dims', 'precision', 'fastMath', 'records'];
+const BUILD = ['shapes', 'dims', 'precision', 'weights', 'fastMath', 'records'];
 
 /** @typedef {import('./types.js').Compiler} Compiler */
 /** @typedef {import('./types.js').CompileOptions} CompileOptions */

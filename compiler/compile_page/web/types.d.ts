@@ -40,6 +40,11 @@ export interface CompileOptions extends Common {
   targets?: readonly Target[];
   /** 'f16' stores weights as float16, and on WebGPU what lies between kernels. */
   precision?: 'f32' | 'f16';
+  /**
+   * Stores the weights of layers in fewer bits, as --weights does: 'f16', 'int8', 'int4', 'nf4', or one with a scale for each
+   * block, 'int4:block=32'. Errors are those of the weights, since no layer runs here while compiling.
+   */
+  weights?: string;
   /** Default true: Winograd's algorithm where it pays, whose results differ in the fourth digit. */
   fastMath?: boolean;
   /** Text of records, as `tune` returns it or webnn-tune writes it. */
@@ -69,12 +74,31 @@ export interface Card {
   outputs: readonly Port[];
 }
 
+/** Layers whose weights are in fewer bits; `kept` says why one stays in float32, `error` is that of its weights. */
+export interface Quantization {
+  form: string;
+  layers: readonly {
+    node: string;
+    operator: string;
+    weights: string;
+    bytes: { before: number; after: number };
+    error: number;
+    kept?: string;
+  }[];
+}
+
 export interface Report {
   /** By phase, those of the build; `onProgress` has the same names, with details in parentheses. */
   seconds: Readonly<Record<string, number>>;
   /** By target the kernels of a run. */
   kernels: Readonly<Partial<Record<Target, number>>>;
+  /** By target the products of a run, by the types of operands and sums. */
+  products: Readonly<Partial<Record<Target, Readonly<Record<string, number>>>>>;
   weightBytes: number;
+  /** Those bytes by the type of the elements. */
+  weightTypes: Readonly<Record<string, number>>;
+  /** With the option `weights`. */
+  quantization?: Quantization;
   /** All files of the bundle. */
   bundleBytes: number;
   /** Size of the compiler's memory. */

@@ -85,7 +85,7 @@ function codeFor(compiled) {
  * @param {Choice} choice
  * @param {string} records
  */
-function commandFor(file, { shapes, dims, targets, precision, fastMath }, records) {
+function commandFor(file, { shapes, dims, targets, precision, weights, fastMath }, records) {
   const parts = [
     'webnn-compile',
     file,
@@ -93,6 +93,7 @@ function commandFor(file, { shapes, dims, targets, precision, fastMath }, record
     ...Object.entries(shapes).flatMap(([name, shape]) => ['--shape', `${name}=${shapeText(shape)}`]),
     ...Object.entries(dims).flatMap(([name, dim]) => ['--dim', `${name}=${dimText(dim)}`]),
     ...(precision === 'f16' ? ['--precision', 'f16'] : []),
+    ...(weights ? ['--weights', weights] : []),
     ...(fastMath ? [] : ['--fast-math', 'off']),
     ...(records ? ['--records', 'records.jsonl'] : []),
   ];
