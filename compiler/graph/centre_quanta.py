@@ -9,7 +9,7 @@ from ..ops.call import OWN_DOMAIN
 from .ir import Graph, Node, Value
 from .names import value_names
 
-PRODUCTS = ("ConvInteger", "DequantizedConv", "DequantizedMatMul", "MatMulInteger")
+PRODUCTS = ("ConvInteger", "DequantizedConv", "DequantizedConvTranspose", "DequantizedMatMul", "MatMulInteger")
 """Operators of operands 0 and 1, with zero points 2 and 3."""
 
 

@@ -9,9 +9,10 @@ import numpy as np
 from .ir import Array, Attribute, Graph, Node, Value
 from .names import value_names
 
-_CHANNEL_AXIS = {"Conv": 1, "ConvTranspose": 1, "Gemm": -1, "MatMul": -1, "DequantizedConv": 1, "DequantizedMatMul": -1}
+_CHANNEL_AXIS = {"Conv": 1, "ConvTranspose": 1, "Gemm": -1, "MatMul": -1}
+_CHANNEL_AXIS |= {"DequantizedConv": 1, "DequantizedConvTranspose": 1, "DequantizedMatMul": -1}
 
-_PARAMETERS = {"DequantizedConv": (4, 5), "DequantizedMatMul": (4, 5)}
+_PARAMETERS = dict.fromkeys(("DequantizedConv", "DequantizedConvTranspose", "DequantizedMatMul"), (4, 5))
 """The inputs that scale results and shift them: of other operators, weights and bias."""
 
 
@@ -156,7 +157,7 @@ def _fold(node: Node, affine: _Affine, constants: dict[Value, Array]) -> _Folded
             beta = attributes.pop("beta", 1.0)
             assert isinstance(beta, float)
             bias = None if bias is None else bias * beta
-        case "DequantizedConv" | "DequantizedMatMul":
+        case op if op in _PARAMETERS:
             weights = weights * (scale[0] if (scale == scale[0]).all() else scale)
         case "MatMul":
             if weights.ndim < 2 or (scale == 1).all():

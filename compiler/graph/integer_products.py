@@ -36,8 +36,8 @@ def integer_products(graph: Graph) -> Graph:
     """y = Conv(DequantizeLinear(x, s, z), DequantizeLinear(w, t), b)
     ->  y = DequantizedConv(x, w, z, none, s * t, b)
 
-    and MatMul and Gemm likewise, where x and the constant w are of 8 bits, and each filter or column has one scale.
-    Sums of quanta are exact; they are rounded once, by the scale.
+    and ConvTranspose, MatMul and Gemm likewise, where x and the constant w are of 8 bits, and each filter or column has
+    one scale. Sums of quanta are exact; they are rounded once, by the scale.
     """
     rewriter = _Rewriter(graph)
     nodes = tuple(rewriter.node(node) or node for node in graph.nodes)
@@ -60,6 +60,8 @@ class _Rewriter:
         match node.op:
             case "Conv":
                 return self._conv(node)
+            case "ConvTranspose":
+                return self._conv_transpose(node)
             case "MatMul" | "Gemm":
                 return self._mat_mul(node)
         return None
@@ -69,6 +71,17 @@ class _Rewriter:
         if x is None or w is None or not w.along(0) or prod(self._constants[w.q].shape[1:]) >= LARGEST:
             return None
         return self._scaled(node, "DequantizedConv", x, w, w.q, node.attributes)
+
+    def _conv_transpose(self, node: Node) -> Node | None:
+        x, w = self._operands(node)
+        if x is None or w is None or not w.along(1):
+            return None
+        depth, _, *taps = self._constants[w.q].shape
+        group = node.attributes.get("group", 1)
+        if depth * prod(taps) >= LARGEST or not isinstance(group, int):
+            return None
+        each = replace(w, scale=np.tile(w.scale, group)) if w.scale.size > 1 else w
+        return self._scaled(node, "DequantizedConvTranspose", x, each, w.q, node.attributes)
 
     def _mat_mul(self, node: Node) -> Node | None:
         x, w = self._operands(node)

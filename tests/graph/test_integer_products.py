@@ -51,7 +51,7 @@ def dequantised(
     constants |= dict(zip(("w", "w_scale", "w_zero"), w, strict=True))
     inputs = ["d", "v"]
     if bias is not None:
-        factor = (0.03 * w[1].astype(np.float64)).astype(np.float32)
+        factor = np.resize((0.03 * w[1].astype(np.float64)).astype(np.float32), bias.shape)
         constants |= {"b": np.round(bias / factor).astype(np.int32), "b_scale": factor}
         nodes.append(node("DequantizeLinear", ["b", "b_scale"], ["c"], axis=0))
         inputs.append("c")
@@ -64,6 +64,10 @@ CASES: dict[str, tuple[str, tuple[int, ...], tuple[int, ...], int | None, dict[s
     "conv of groups": ("Conv", (1, 6, 5, 5), (4, 3, 3, 3), 0, {"group": 2}),
     "depthwise": ("Conv", (1, 6, 5, 5), (6, 1, 3, 3), 0, {"group": 6, "pads": [1, 1, 1, 1]}),
     "conv of one dimension": ("Conv", (1, 4, 9), (5, 4, 3), 0, {}),
+    "transposed": ("ConvTranspose", (1, 6, 4, 5), (6, 5, 3, 3), 1, {"strides": [2, 2], "pads": [1, 0, 1, 1]}),
+    "transposed, of groups": ("ConvTranspose", (1, 6, 4, 5), (6, 4, 2, 2), 1, {"group": 2, "strides": [2, 1]}),
+    "transposed, of one scale": ("ConvTranspose", (1, 3, 7), (3, 4, 3), None, {}),
+    "transposed, dilated": ("ConvTranspose", (1, 3, 4, 4), (3, 4, 3, 3), 1, {"strides": [2, 2], "dilations": [2, 2]}),
     "matmul": ("MatMul", (2, 3, 10), (10, 7), 1, {}),
     "matmul of one scale": ("MatMul", (5, 10), (10, 7), None, {}),
     "gemm": ("Gemm", (5, 10), (10, 7), 1, {}),
@@ -77,11 +81,15 @@ def test_products_of_quanta(case: str, dtype: Any) -> None:
     op, shape, kernel, axis, attributes = CASES[case]
     w = quantised(kernel, axis, 1, dtype)
     biased = op != "MatMul" and axis is not None
-    bias = random((kernel[axis or 0],), 2) if biased else None
+    bias = (
+        random((kernel[axis or 0] * (attributes.get("group", 1) if op == "ConvTranspose" else 1),), 2)
+        if biased
+        else None
+    )
     nodes, constants = dequantised(op, w, axis, bias, **attributes)
     proto = model(nodes, {"x": shape}, ["y"], constants, opset=13)
     graph = check_pass(integer_products, proto, tolerance=1e-5)
-    own = "DequantizedConv" if op == "Conv" else "DequantizedMatMul"
+    own = f"Dequantized{op}" if "Conv" in op else "DequantizedMatMul"
     assert own in ops(graph)
     assert op not in ops(graph)
     x = {"x": random(shape, 3) * 2}
@@ -94,17 +102,18 @@ def test_products_of_quanta(case: str, dtype: Any) -> None:
 
 @pytest.mark.parametrize("biased", [False, True])
 @pytest.mark.parametrize(
-    "case", ["conv", "conv of one scale", "conv of groups", "matmul", "matmul of one scale", "gemm, transposed"]
+    "case",
+    ["conv", "conv of one scale", "conv of groups", "transposed", "matmul", "matmul of one scale", "gemm, transposed"],
 )
 def test_what_scales_and_shifts_channels_is_part_of_factor_and_bias(case: str, biased: bool) -> None:
     op, shape, kernel, axis, attributes = CASES[case]
-    channels = kernel[1] if op == "MatMul" else kernel[0]
+    channels = kernel[1] if op in ("MatMul", "ConvTranspose") else kernel[0]
     bias = random((channels,), 2) if biased and op != "MatMul" and axis is not None else None
     nodes, constants = dequantised(op, quantised(kernel, axis, 1), axis, bias, **attributes)
     nodes[-1].output[0] = "product"
     names = ["gamma", "beta", "mean"]
     each = {n: random((channels,), i) for i, n in enumerate(names)} | {"var": np.abs(random((channels,), 9)) + 0.1}
-    if op == "Conv":
+    if "Conv" in op:
         nodes.append(node("BatchNormalization", ["product", *names, "var"], ["normal"]))
     else:
         nodes += [node("Mul", ["product", "gamma"], ["scaled"]), node("Add", ["beta", "scaled"], ["normal"])]
@@ -112,7 +121,7 @@ def test_what_scales_and_shifts_channels_is_part_of_factor_and_bias(case: str, b
     read = {n for one in nodes for n in one.input}
     proto = model(nodes, {"x": shape}, ["y"], {n: a for n, a in (constants | each).items() if n in read}, opset=15)
     graph = check_pass(run_graph_passes, proto, tolerance=1e-5)
-    own = "DequantizedConv" if op == "Conv" else "DequantizedMatMul"
+    own = f"Dequantized{op}" if "Conv" in op else "DequantizedMatMul"
     assert ops(graph) == ["CentredQuantize", own, "Relu"]
 
 
@@ -139,13 +148,18 @@ def sums(proto: onnx.ModelProto, policy: LayoutPolicy) -> set[str]:
 def test_where_sums_are_of_integers() -> None:
     """On processors, but where Winograd's algorithm gains more, or channels are convolved each by itself."""
 
-    def convolution(shape: tuple[int, ...], kernel: tuple[int, ...], **attributes: Any) -> onnx.ModelProto:
-        nodes, constants = dequantised("Conv", quantised(kernel, 0, 1), 0, **attributes)
+    def convolution(
+        shape: tuple[int, ...], kernel: tuple[int, ...], op: str = "Conv", axis: int = 0, **attributes: Any
+    ) -> onnx.ModelProto:
+        nodes, constants = dequantised(op, quantised(kernel, axis, 1), axis, **attributes)
         return model(nodes, {"x": shape}, ["y"], constants, opset=13)
 
     strided = convolution((1, 32, 14, 14), (32, 32, 3, 3), strides=[2, 2])
     assert sums(strided, CPU_LAYOUTS) == {"int32"}
     assert sums(strided, replace(CPU_LAYOUTS, integers=False)) == {"float32"}
+    assert sums(convolution((1, 32, 7, 7), (32, 16, 3, 3), "ConvTranspose", 1, strides=[2, 2]), CPU_LAYOUTS) == {
+        "int32"
+    }
     assert sums(convolution((1, 64, 56, 56), (64, 64, 3, 3)), CPU_LAYOUTS) == {"float32"}
     assert sums(convolution((1, 32, 14, 14), (32, 1, 3, 3), group=32), CPU_LAYOUTS) <= {"float32"}
 

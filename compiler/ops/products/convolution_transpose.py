@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -11,6 +12,7 @@ from ...ir.sizes import size as canonical
 from ...tensor import Tensor, compute
 from ...tensor.fold_tensor import fold
 from ..call import Call
+from ..quantisation.zero_points import factor, less_zero_point
 from ..reductions.reduce_axes import reduce_over
 from ..window import both, per_axis, scaled, shifted, split_padding, within
 from .convolution import add_bias, check_channels, image_and_weights
@@ -88,7 +90,30 @@ class Groups:
 
 def conv_transpose(call: Call) -> Tensor:
     """ONNX ConvTranspose: x (N, IC, spatial), w (IC, OC/group, spatial), optional bias (OC)."""
+    return add_bias(call, conv_transpose_of(call, *image_and_weights(call)), 2)
+
+
+def integer_conv_transpose_of(
+    call: Call, zeros: tuple[Tensor | None, Tensor | None], convert: Callable[[Tensor], Tensor]
+) -> Tensor:
+    """That of integers, less these zero points: scalars, or one for each filter of a group. Sums are converted before
+    they are interleaved."""
     x, w = image_and_weights(call)
+
+    def of_image(_: Sequence[Expr], zero: Tensor) -> Expr:
+        return zero.read([Const(0)] * zero.rank)
+
+    def of_filter(index: Sequence[Expr], zero: Tensor) -> Expr:
+        return zero.read([index[1] if zero.buffer.size > 1 else Const(0)] * zero.rank)
+
+    image = less_zero_point(f"{call.name}.x", x, zeros[0], of_image)
+    filters = less_zero_point(f"{call.name}.w", w, zeros[1], of_filter)
+    return conv_transpose_of(call, image, filters, convert)
+
+
+def conv_transpose_of(
+    call: Call, x: Tensor, w: Tensor, convert: Callable[[Tensor], Tensor] = lambda sums: sums
+) -> Tensor:
     group = call.attribute("group", 1)
     _, _, *sizes = x.shape
     (channels,) = call.fixed(x, (1,))
@@ -96,11 +121,14 @@ def conv_transpose(call: Call) -> Tensor:
     check_channels(call, channels, rows, rows, group)
     groups = Groups(group, channels // group, per_group)
     spreads = _spreads(call, sizes, kernel)
-    form = _by_phases if all(s.has_phases for s in spreads) else _gather
-    return add_bias(call, form(call.name, x, w, groups, spreads), 2)
+    if all(s.has_phases for s in spreads):
+        return _by_phases(call.name, x, w, groups, spreads, convert)
+    return convert(_gather(call.name, x, w, groups, spreads))
 
 
-def _by_phases(name: str, x: Tensor, w: Tensor, groups: Groups, spreads: list[Spread]) -> Tensor:
+def _by_phases(
+    name: str, x: Tensor, w: Tensor, groups: Groups, spreads: list[Spread], convert: Callable[[Tensor], Tensor]
+) -> Tensor:
     """Positions that are equal modulo the strides are a convolution of x by every so many taps. All these are one
     convolution, whose filters are (group, phase, filter of the group), and whose results are then interleaved."""
     strides = [s.stride for s in spreads]
@@ -131,7 +159,8 @@ def _by_phases(name: str, x: Tensor, w: Tensor, groups: Groups, spreads: list[Sp
                 element, inside = s.element(position, step)
                 elements.append(element)
                 guard = both(guard, inside)
-            return x.read([n, groups.input(group, ic), *elements], guard) * by_phase.read([row, ic, *j])
+            image = x.read([n, groups.input(group, ic), *elements], guard)
+            return factor(image) * factor(by_phase.read([row, ic, *j]))
 
         return reduce_over("sum", (depth, *(s.steps for s in spreads)), product)
 
@@ -148,7 +177,8 @@ def _by_phases(name: str, x: Tensor, w: Tensor, groups: Groups, spreads: list[Sp
     steps = [s.steps for s in spreads]
     by_phase = fold(compute(f"{name}.filters", (count * phases, depth, *steps), (w,), weight))
     coarse_name = name if phases == 1 else f"{name}.phases"
-    coarse = compute(coarse_name, (x.shape[0], count * phases, *(s.coarse for s in spreads)), (x, by_phase), value)
+    sums = compute(coarse_name, (x.shape[0], count * phases, *(s.coarse for s in spreads)), (x, by_phase), value)
+    coarse = convert(sums)
     if phases == 1:
         return coarse
     return compute(name, (x.shape[0], count, *(s.count for s in spreads)), (coarse,), interleaved)
@@ -166,7 +196,7 @@ def _gather(name: str, x: Tensor, w: Tensor, groups: Groups, spreads: list[Sprea
                 element, reached = s.candidate(position, tap)
                 elements.append(element)
                 guard = both(guard, reached)
-            return x.read([n, channel, *elements], guard) * w.read([channel, column, *k])
+            return factor(x.read([n, channel, *elements], guard)) * factor(w.read([channel, column, *k]))
 
         return reduce_over("sum", (groups.depth, *(s.kernel for s in spreads)), product)
 

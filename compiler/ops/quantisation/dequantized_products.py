@@ -1,6 +1,7 @@
 """Products of quanta, scaled to float32: what products of dequantised operands become; and quanta for them.
 
-They are of the compiler's own domain: `graph/integer_products` makes them of ai.onnx's Conv, MatMul and Gemm, and
+They are of the compiler's own domain: `graph/integer_products` makes them of ai.onnx's Conv, ConvTranspose,
+MatMul and Gemm, and
 `graph/centre_quanta` of QuantizeLinear. The inputs of products: two operands, their zero points or none, the factor of
 the sums, and a bias or none; factor and bias are scalars, or of one element for each filter or column.
 """
@@ -16,6 +17,7 @@ from ...tensor import Tensor, compute
 from ...tensor.fold_tensor import fold
 from ..call import Call
 from ..products.convolution import integer_conv_of
+from ..products.convolution_transpose import integer_conv_transpose_of
 from ..products.linear import integer_mat_mul_of
 from .zero_points import zero_point
 
@@ -30,14 +32,26 @@ def _dequantized_mat_mul(call: Call) -> Tensor:
     return _scaled(call, integer_mat_mul_of(call, (0, 1), (2, 3)), -1)
 
 
+def _dequantized_conv_transpose(call: Call) -> Tensor:
+    """ConvTranspose of x and w less their zero points, in float32, * factor + bias, with the attributes of that."""
+    zeros = zero_point(call, 2), zero_point(call, 3)
+    return _of_sums(call, integer_conv_transpose_of(call, zeros, lambda total: _converted(call, total)), 1)
+
+
 def _scaled(call: Call, total: Tensor, axis: int) -> Tensor:
-    """The sums in float32, which may be rounded as sums of float32 are, scaled along `axis`."""
+    return _of_sums(call, _converted(call, total), axis)
+
+
+def _converted(call: Call, total: Tensor) -> Tensor:
+    """The sums in float32, which may be rounded as sums of float32 are."""
     converted = compute(f"{call.name}.sums", total.shape, (total,), lambda *i: total[i].cast(F32))
-    sums = replace(converted, approximate=True)
-    factor, bias = (
-        _of_columns(call, 4, total, axis),
-        None if call.optional(5) is None else _of_columns(call, 5, total, axis),
-    )
+    return replace(converted, approximate=True)
+
+
+def _of_sums(call: Call, sums: Tensor, axis: int) -> Tensor:
+    """The sums in float32, scaled and shifted along `axis`."""
+    factor = _of_columns(call, 4, sums, axis)
+    bias = None if call.optional(5) is None else _of_columns(call, 5, sums, axis)
 
     def along(t: Tensor, i: tuple[Expr, ...]) -> Expr:
         return t[i[axis]] if t.rank else t.read(())
@@ -46,13 +60,13 @@ def _scaled(call: Call, total: Tensor, axis: int) -> Tensor:
         value = sums[i] * along(factor, i)
         return value if bias is None else value + along(bias, i)
 
-    return compute(f"{call.name}.scaled", total.shape, (sums, factor, bias), body)
+    return compute(f"{call.name}.scaled", sums.shape, (sums, factor, bias), body)
 
 
-def _of_columns(call: Call, index: int, total: Tensor, axis: int) -> Tensor:
-    """Input `index`: a scalar, or one element for each place of `total` along the axis."""
+def _of_columns(call: Call, index: int, sums: Tensor, axis: int) -> Tensor:
+    """Input `index`: a scalar, or one element for each place of the sums along the axis."""
     call.check_dtypes((index,), F32)
-    return call.input(index, () if call.input(index).rank == 0 else (total.shape[axis],) if total.rank else ())
+    return call.input(index, () if call.input(index).rank == 0 else (sums.shape[axis],) if sums.rank else ())
 
 
 def _centred_quantize(call: Call) -> Tensor:
@@ -73,5 +87,6 @@ def _centred_quantize(call: Call) -> Tensor:
 OPERATORS = {
     "CentredQuantize": _centred_quantize,
     "DequantizedConv": _dequantized_conv,
+    "DequantizedConvTranspose": _dequantized_conv_transpose,
     "DequantizedMatMul": _dequantized_mat_mul,
 }
