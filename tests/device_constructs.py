@@ -7,7 +7,7 @@ from collections.abc import Callable
 from convolutions import Case, always
 from kernel_checks import scheduled
 from nests import biased_product, matrix_product, padded_sum, pointwise, sum_of_rows
-from webnn_compile.dtypes import F32, I32, U32
+from webnn_compile.dtypes import F16, F32, I32, U32
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.ir.construct import select
@@ -33,7 +33,7 @@ from webnn_compile.ir.nodes import (
     Var,
 )
 from webnn_compile.ir.simplify import simplify
-from webnn_compile.passes.store_halves import store_halves
+from webnn_compile.passes.store_narrow import store_narrow
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.schedule.schedule_simt import schedule_simt
 from webnn_compile.schedule.steps import sink, spread, tag
@@ -116,7 +116,7 @@ def halves() -> Kernel:
     """A product of float16s in memory: summed in float32, clamped and rounded where it is stored."""
     kernel = product_tile()
     a, b, _, c = kernel.params
-    return store_halves(kernel, {a, b, c})
+    return store_narrow(kernel, dict.fromkeys((a, b, c), F16))
 
 
 def shared_memory() -> Kernel:

@@ -24,7 +24,7 @@ from webnn_compile.codegen.device_backend import DeviceBackend
 from webnn_compile.cpu.compile_for_cpu import compile_for_cpu
 from webnn_compile.driver.build import Report, build
 from webnn_compile.driver.options import Options
-from webnn_compile.dtypes import F32
+from webnn_compile.dtypes import F16, F32
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.glsl.backend import WebGl
 from webnn_compile.gpu.cached_backend import CachedBackend
@@ -33,7 +33,7 @@ from webnn_compile.gpu.plan_for_device import plan_for_device
 from webnn_compile.ir.construct import maximum
 from webnn_compile.ir.layout import Block, Layout
 from webnn_compile.ir.nodes import Buffer, For, Load, Store, Var
-from webnn_compile.passes.store_halves import store_halves
+from webnn_compile.passes.store_narrow import store_narrow
 from webnn_compile.pipeline.lazy_kernels import LazyKernels, layouts_from_bytes, layouts_to_bytes
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.pipeline.weights import Weights
@@ -131,7 +131,7 @@ def test_what_a_shader_needs_of_a_device_comes_back(folder: Path) -> None:
     x, y = Buffer("x", (8,), F32), Buffer("y", (8,), F32)
     i = Var("i", 8)
     kernel = naive("double", (x, y), For(i, Store(y, (i,), Load(x, (i,)) * 2.0)))
-    for stored, features in ((kernel, ()), (store_halves(kernel, {y}), ("shader-f16",))):
+    for stored, features in ((kernel, ()), (store_narrow(kernel, {y: F16}), ("shader-f16",))):
         made = [CachedBackend(WebGpu(), Cache(folder)).compile_kernel(stored, (None, None)).kernel for _ in range(2)]
         assert [k.features for k in made] == [features, features]
         assert made[0].source.startswith("enable f16;\n") == bool(features)

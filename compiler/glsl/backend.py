@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from ..choices import DEFAULT, Choices
 from ..codegen.device_backend import CompiledKernel, Placements
 from ..costs import WEBGL_COSTS, GpuCosts
-from ..dtypes import F32, I32, U32, DType
+from ..dtypes import F32, I8, I16, I32, U8, U16, U32, DType
 from ..errors import CannotExpress
 from ..ir.forms import Transform, forms_of
 from ..ir.nodes import Buffer, Kernel
 from ..passes.count_work import count_work
+from ..passes.store_narrow import load_wide, store_narrow
 from ..program.device_program import DeviceKernel, Param, Placement, Subdimension
 from ..schedule.by_choices import schedule_by
 from ..schedule.rules.fragment_constants import order_constants
@@ -32,6 +33,9 @@ UNITS = 16
 LAYERS = 256
 """Most layers of a texture (MAX_ARRAY_TEXTURE_LAYERS)."""
 
+
+TEXELS = {I8: I32, I16: I32, U8: U32, U16: U32}
+"""Types of elements as shaders have them, by the narrower ones that textures hold."""
 
 SERIAL = 2048
 """Most elements that one fragment reduces, where fragments are few: longer loops leave a GPU idle, and may trip its
@@ -52,9 +56,11 @@ POLICY = LayoutPolicy(
 
 STAGES = (
     "narrow_types",
+    "load_wide",
     "order_constants",
     "schedule_fragment",
     "use_textures",
+    "store_narrow",
     *names_of(FRAGMENT_PASSES),
     "glsl",
 )
@@ -102,28 +108,33 @@ class WebGl:
     ) -> CompiledKernel:
         """The shader of a kernel. Constants are in the order of the reduction's reads, in images where they fit."""
         self.observe("narrow_types", naive)
-        kernel = order_constants(naive)
+        wide, narrow = load_wide(naive)
+        self.observe("load_wide", wide)
+        kernel = order_constants(wide)
         self.observe("order_constants", kernel)
         places = {
             b: p or place_image(b.shape) or place_flat(b.size) for b, p in zip(kernel.params, placements, strict=True)
         }
-        _check(kernel, places)
+        _check(naive, kernel, places)
         out = kernel.params[-1]
         scheduled = fragment_kernel(kernel, places, choices, self.observe)
+        scheduled = store_narrow(scheduled, {scheduled.params[i]: TEXELS[dtype] for i, dtype in narrow.items()})
+        self.observe("store_narrow", scheduled)
         lowered = lower_fragment(scheduled, self.observe)
         rendered = DeviceKernel(
             naive.name,
             render(lowered, partly=kernel.row),
-            tuple(Param(b.dtype, "write" if b is out else "read") for b in kernel.params),
+            tuple(Param(b.dtype, "write" if b is lowered.params[-1] else "read") for b in lowered.params),
             (*live_area(scheduled, own_texel(lowered), places[out].width, places[out].height), places[out].layers),
             count_work(naive),
-            sum(b.size * b.dtype.bytes for b in kernel.params),
+            sum(b.size * b.dtype.bytes for b in naive.params),
             declarations=declare(lowered),
             scalars=lowered.scalars,
         )
         version, rest = compose(rendered).split("\n", 1)  # which stands before all else
         self.observe("glsl", f"{version}\n// {naive.name}\n{rest}")
-        return CompiledKernel(rendered, kernel.params, tuple(places[b] for b in kernel.params))
+        params = tuple(replace(b, dtype=narrow.get(i, b.dtype)) for i, b in enumerate(kernel.params))
+        return CompiledKernel(rendered, params, tuple(places[b] for b in kernel.params))
 
 
 def fragment_kernel(
@@ -146,9 +157,9 @@ def _tile_multiple(kernel: Kernel, b: Buffer) -> int:
     return len(form.columns) if isinstance(form, Transform) else 1
 
 
-def _check(kernel: Kernel, places: Mapping[Buffer, Placement]) -> None:
+def _check(naive: Kernel, kernel: Kernel, places: Mapping[Buffer, Placement]) -> None:
     """CannotExpress for types and sizes that textures and shaders do not support."""
-    wrong: set[DType] = {b.dtype for b in kernel.params} - {F32, I32, U32}
+    wrong: set[DType] = {b.dtype for b in naive.params} - {F32, I32, U32, *TEXELS}
     if wrong:
         raise CannotExpress(
             f"it has elements of {', '.join(sorted(d.name for d in wrong))}, which textures do not support"

@@ -8,7 +8,7 @@ from ctypes import byref, c_uint
 
 import numpy as np
 
-from ..dtypes import F32, I32, U32, DType
+from ..dtypes import F32, I8, I16, I32, U8, U16, U32, DType
 from ..errors import InternalError
 from ..program.device_program import DeviceKernel, Placement, Storage
 from .compose import compose
@@ -31,11 +31,15 @@ void main() { gl_Position = vec4(float((gl_VertexID & 1) * 4 - 1), float((gl_Ver
 """
 """One triangle that covers the viewport."""
 
-# Internal format, format, type: RGBA32F, RGBA32I, RGBA32UI.
+# Internal format, format, type: RGBA32F, RGBA32I, RGBA32UI, RGBA8I, RGBA8UI, RGBA16I, RGBA16UI.
 FORMATS: dict[DType, tuple[int, int, int]] = {
     F32: (0x8814, 0x1908, 0x1406),
     I32: (0x8D82, 0x8D99, 0x1404),
     U32: (0x8D70, 0x8D99, 0x1405),
+    I8: (0x8D8E, 0x8D99, 0x1400),
+    U8: (0x8D7C, 0x8D99, 0x1401),
+    I16: (0x8D88, 0x8D99, 0x1402),
+    U16: (0x8D76, 0x8D99, 0x1403),
 }
 
 
@@ -68,7 +72,7 @@ class GlesDevice:
                 self._gl.glTexParameteri(TEXTURE_2D_ARRAY, name, value)  # nearest, clamped to the edge
             size = place.width, place.height, place.layers
             self._gl.glTexStorage3D(TEXTURE_2D_ARRAY, 1, FORMATS[s.dtype][0], *size)
-            self.write(len(self._objects.textures) - 1, np.zeros(s.bytes // 4, s.dtype.numpy))
+            self.write(len(self._objects.textures) - 1, np.zeros(s.bytes // s.dtype.bytes, s.dtype.numpy))
 
     def release(self, storage: int) -> None:
         """Framebuffers first: they would keep their textures alive."""

@@ -19,7 +19,7 @@ from .compile_kernels import DistinctKernels
 from .find_arrangement import find_arrangement
 from .narrow_model import constant_range
 from .place_values import DeviceMemory, storage_bytes
-from .storage_types import StorageTypes
+from .storage_types import StorageTypes, widened
 
 ConstantUse = tuple[Tensor, Layout, Placement | None]
 """A constant with the layout and texture in which a kernel reads it."""
@@ -95,7 +95,11 @@ class _Constants:
         """The value that holds constant `t` in `layout` at `place` after loading."""
         key = (t, layout, place)
         if key not in self.numbers:
-            self.numbers[key] = self._computed_value(*key) if t.prepared else self._shipped_value(*key)
+            source = widened(t)
+            if source is not t:
+                self.numbers[key] = self.number(source, layout, place)
+            else:
+                self.numbers[key] = self._computed_value(*key) if t.prepared else self._shipped_value(*key)
         return self.numbers[key]
 
     def _shipped_value(self, t: Tensor, layout: Layout, place: Placement | None) -> int:

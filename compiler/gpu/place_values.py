@@ -59,7 +59,11 @@ def place_values(model: Lowered, partition: HostPartition, tensors: DeviceTensor
 
 def storage_bytes(shape: tuple[int, ...], element: DType, place: Placement | None) -> int:
     """The bytes of a value of a physical shape in the texture `place`, or in a buffer."""
-    return max(COPIED, -(-prod(shape) * element.bytes // COPIED) * COPIED) if place is None else place.bytes
+    return (
+        max(COPIED, -(-prod(shape) * element.bytes // COPIED) * COPIED)
+        if place is None
+        else place.elements * element.bytes
+    )
 
 
 def _access(model: Lowered, step: int | Segment) -> Access[Tensor]:

@@ -6,21 +6,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..dtypes import F16, DType
-from ..ir.nodes import Kernel
+from ..ir.nodes import Cast, Kernel, Load
 from ..passes.narrow_types import device_dtype
-from ..passes.store_halves import store_halves
+from ..passes.pack_words import PACKED
+from ..passes.store_narrow import store_narrow
 from ..pipeline.weights import Weights
 from ..tensor import Tensor
 
 
 @dataclass(frozen=True, slots=True)
 class StorageTypes:
-    """`halves` are stored as float16, as are constants that `weights` ships so; None: no tensor is."""
+    """Constants that are integers of 8 and 16 bits are stored as such. `halves` are stored as float16, as are constants
+    that `weights` ships so; None: no tensor is."""
 
     weights: Weights
     halves: frozenset[Tensor] | None
 
     def of(self, t: Tensor) -> DType:
+        source = widened(t)
+        if source.is_constant and source.dtype in PACKED:
+            return source.dtype
         shipped_half = t.data is not None and not t.prepared and self.weights.dtype(t) == F16
         if self.halves is not None and (t in self.halves or shipped_half):
             return F16
@@ -28,5 +33,16 @@ class StorageTypes:
 
     def apply(self, kernel: Kernel, tensors: Sequence[Tensor]) -> Kernel:
         """The kernel with its parameters, those of `tensors`, in their storage types."""
-        halves = {b for b, t in zip(kernel.params, tensors, strict=True) if self.of(t) == F16}
-        return store_halves(kernel, halves)
+        return store_narrow(kernel, {b: self.of(t) for b, t in zip(kernel.params, tensors, strict=True)})
+
+
+def widened(t: Tensor) -> Tensor:
+    """The constant of few bits whose elements those of `t`, which is prepared, are in a wider type; else `t` itself: a
+    device widens them in each kernel that reads them."""
+    match t.body:
+        case Cast(to, Load(_, indices, None)) if t.prepared and indices == t.axes:
+            (source,) = t.reads
+            holds = to.is_float or (to.is_int and to.bits > source.dtype.bits and to.kind == "int")
+            if source.dtype in PACKED and source.is_constant and holds:
+                return source
+    return t

@@ -48,9 +48,9 @@ class Placement:
     bands: int = 1
 
     @property
-    def bytes(self) -> int:
-        """The bytes of all texels: four components of 32 bits."""
-        return self.width * self.height * self.layers * 16
+    def elements(self) -> int:
+        """Those of all texels: four components each."""
+        return self.width * self.height * self.layers * 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,17 +15,17 @@ from math import prod
 
 from ..choices import DEFAULT, Choices
 from ..errors import InternalError
-from ..ir.affine import affine, flat_offset
+from ..ir.affine import flat_offset
 from ..ir.construct import all_of
 from ..ir.facts import Facts, range_of_sum
 from ..ir.forms import Contraction, Transform
-from ..ir.layout import Layout
 from ..ir.nest import Reduction, match_nest, match_reduction
 from ..ir.nodes import Binary, Buffer, Const, Expr, For, If, Kernel, Load, LoopKind, Scope, Stmt, Store, Var
 from ..ir.rewrite import free_vars, rewrite, rewrite_statements, substitute, walk
 from ..ir.simplify import simplify_expr, simplify_stmt
 from ..target import TEXEL, TEXTURE_SIZE
 from .expand_entries import expand_entries
+from .invert_store import invert_store, unfold
 from .rules.fragment_reduction import schedule_fragment_reduction
 from .rules.fragment_transform import schedule_fragment_transform
 from .rules.long_sums import block_products, block_sums
@@ -65,7 +65,7 @@ def schedule_fragment(kernel: Kernel, replacements: Replacements, bands: int = 1
     store = _store(inner, kernel)
     out = replaced[kernel.params[-1]]
     element = _image(out, tile, bands) if tile else _line(store.buffer)
-    at = _invert(store, loops, element, kernel)
+    at = invert_store(store, loops, element.indices, kernel.name)
     live = _live(store, loops, at, element, row=kernel.row)
     inner = _redirect(substitute(inner, at), kernel, replacements, element)
     inner = _transform(kernel, inner, at, element.tiles) or _tiled(expand_entries(inner), element.tiles, choices)
@@ -135,7 +135,7 @@ def _image(out: Buffer, tile: int, bands: int) -> Element:
     x, y, z = Var("x", width // tile), Var("y", -(-rows // bands)), Var("z", groups if rows > 1 else groups // bands)
     band, pixel, lane = Var("band", bands), Var("pixel", tile), Var("lane", TEXEL)
     row, group = (band * y.extent + y, z) if rows > 1 else (y, band * z.extent + z)
-    place = (*_unfold(row, tuple(outer)), x * tile + pixel, group * TEXEL + lane)
+    place = (*unfold(row, tuple(outer)), x * tile + pixel, group * TEXEL + lane)
     indices = place[len(place) - len(out.shape) :]
     return Element((x, y, z, band), (pixel, lane), indices, indices)
 
@@ -144,7 +144,7 @@ def _line(old: Buffer) -> Element:
     """For a flat texture, with one variable of the grid for all texels."""
     texel, lane = Var("texel", max(1, -(-old.size // TEXEL))), Var("lane", TEXEL)
     at = texel * TEXEL + lane
-    return Element((texel,), (lane,), (at,), _unfold(at, old.shape))
+    return Element((texel,), (lane,), (at,), unfold(at, old.shape))
 
 
 def _in_rows(stmt: Stmt, texel: Var, live: Sequence[Binary]) -> tuple[Stmt, tuple[Var, ...]]:
@@ -161,35 +161,6 @@ def _in_rows(stmt: Stmt, texel: Var, live: Sequence[Binary]) -> tuple[Stmt, tupl
     stmt = _only_live(stmt, [Binary("<", texel, Const(texel.extent)), *live] if padded else live)
     stmt = substitute(stmt, {texel: at})
     return (For(layer, stmt, LoopKind.UNROLL) if layers > 1 else substitute(stmt, {layer: Const(0)})), (x, y)
-
-
-def _unfold(line: Expr, shape: tuple[int, ...]) -> tuple[Expr, ...]:
-    """Indices of the `line`-th element of `shape`; the outermost that moves leaves its extent where `line` does."""
-    indices: list[Expr] = []
-    stride = prod(shape)
-    outermost = True
-    for extent in shape:
-        stride //= extent
-        index = affine(line // stride) if extent > 1 else affine(Const(0))
-        indices.append((index if outermost else affine(index.to_expr() % extent)).to_expr())
-        outermost = outermost and extent == 1
-    return tuple(indices)
-
-
-def _invert(store: Store, loops: Sequence[Var], element: Element, kernel: Kernel) -> dict[Var, Expr]:
-    """The loop variables at `element` of the result: each is an index in memory, or a logical one where the layout
-    splits that axis."""
-    layout = store.buffer.layout or Layout.row_major(store.buffer.shape)
-    stored = (*layout.logical(store.indices), *store.indices)
-    places = (*layout.logical(element.indices), *element.indices)
-    by_index = dict(zip(map(affine, stored), places, strict=True))
-    env = {}
-    for v in loops:
-        place = by_index.get(affine(v), Const(0) if v.extent == 1 else None)
-        if place is None:
-            raise InternalError(f"kernel {kernel.name}: no axis of the result runs with loop {v.name}")
-        env[v] = place
-    return env
 
 
 def _live(store: Store, loops: Sequence[Var], at: Mapping[Var, Expr], element: Element, *, row: bool) -> list[Binary]:

@@ -23,6 +23,7 @@ from .rules.simt_pointwise import simt_pointwise
 from .rules.simt_reduction import simt_reduction
 from .rules.simt_staged import INVOCATIONS, simt_staged
 from .rules.simt_transform import simt_transform
+from .rules.simt_words import simt_words, stores_words
 from .rules.simt_workgroup import simt_workgroup
 from .rules.staging import StagedPlan, plan_staged, prepare_staged
 from .rules.transform import transform_loops
@@ -34,27 +35,41 @@ MATRIX_GAIN = 8
 
 
 def schedule_simt(
-    kernel: Kernel, target: GpuTarget, choices: Choices = DEFAULT, halves: Set[Buffer] = frozenset()
+    kernel: Kernel,
+    target: GpuTarget,
+    choices: Choices = DEFAULT,
+    halves: Set[Buffer] = frozenset(),
+    *,
+    words: bool = False,
 ) -> Kernel:
     """A kernel of a naive nest becomes loops over a grid of invocations; its constants may get other layouts.
 
-    `halves` are the parameters whose elements are float16 in memory. A kernel that is no nest runs in a single
+    `halves` are the parameters whose elements float16 holds; with `words` several of the result's are in one word of
+    memory. A kernel that is no nest runs in a single
     invocation. Raises ScheduleError for inconsistent choices.
     """
-    body, packed = _schedule(simplify_stmt(kernel.body), forms_of(kernel), target, choices, halves)
+    body, packed = _schedule(simplify_stmt(kernel.body), forms_of(kernel), target, choices, halves, words=words)
     params = tuple(packed.get(p, p) for p in kernel.params)
     return replace(kernel, params=params, body=simplify_stmt(body), forms=())
 
 
 def _schedule(
-    stmt: Stmt, forms: Mapping[Buffer, Form], target: GpuTarget, choices: Choices, halves: Set[Buffer]
+    stmt: Stmt,
+    forms: Mapping[Buffer, Form],
+    target: GpuTarget,
+    choices: Choices,
+    halves: Set[Buffer],
+    *,
+    words: bool,
 ) -> tuple[Stmt, dict[Buffer, Buffer]]:
     nest = match_nest(stmt)
     match nest:
         case None:
             return stmt, {}
+        case Pointwise() if words and not stores_words(stmt, nest):
+            return simt_words(nest, target, choices)
         case Pointwise():
-            return simt_pointwise(stmt, nest, target, choices), {}
+            return simt_pointwise(stmt, nest, target, choices, [True] if words else [True, False]), {}
     form = forms[nest.store.buffer]
     if isinstance(form, Transform) and (loops := transform_loops(nest)) is not None:
         return simt_transform(nest, loops, target, choices), {}

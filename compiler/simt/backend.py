@@ -11,14 +11,15 @@ from typing import ClassVar
 from ..choices import DEFAULT, Choices
 from ..codegen.device_backend import CompiledKernel, Placements
 from ..costs import GpuCosts
-from ..dtypes import F32
+from ..dtypes import F16, F32, I8, U8
 from ..ir.all_reduce import AllReduce
 from ..ir.grid import find_grid
 from ..ir.nodes import Barrier, Kernel
 from ..ir.rewrite import walk
 from ..passes.count_work import count_work
+from ..passes.pack_words import PACKED
 from ..passes.reduce_by_subgroups import reduce_by_subgroups
-from ..passes.store_halves import load_wide, store_halves
+from ..passes.store_narrow import load_wide, store_narrow
 from ..program.device_program import DeviceKernel, Feature, Param, Placement, Subdimension
 from ..schedule.by_choices import schedule_by
 from ..schedule.schedule_simt import schedule_simt
@@ -50,7 +51,7 @@ def stages_of(language: str, tree_passes: tuple[Pass, ...] = TREE_PASSES) -> tup
         "narrow_types",
         "load_wide",
         "schedule_simt",
-        "store_halves",
+        "store_narrow",
         *names_of((*VECTOR_PASSES, reduce_by_subgroups, *tree_passes)),
         "fit_grid",
         language,
@@ -128,13 +129,14 @@ class ComputeBackend(ABC):
         return CompiledKernel(device_kernel, scheduled.params, (None,) * len(scheduled.params))
 
     def _schedule(self, naive: Kernel, choices: Choices) -> Kernel:
-        wide, halves = load_wide(naive)
+        wide, narrow = load_wide(naive)
         self.observe("load_wide", wide)
-        small = {wide.params[i] for i in halves}
-        scheduled = schedule_by(lambda c: schedule_simt(wide, self.target, c, small), choices, naive.name)
+        halves = {wide.params[i] for i, dtype in narrow.items() if dtype in (F16, I8, U8)}
+        words = narrow.get(len(wide.params) - 1) in PACKED
+        scheduled = schedule_by(lambda c: schedule_simt(wide, self.target, c, halves, words=words), choices, naive.name)
         self.observe("schedule_simt", scheduled)
-        scheduled = store_halves(scheduled, {scheduled.params[i] for i in halves})
-        self.observe("store_halves", scheduled)
+        scheduled = store_narrow(scheduled, {scheduled.params[i]: dtype for i, dtype in narrow.items()})
+        self.observe("store_narrow", scheduled)
         return scheduled
 
     def _lower(self, vectors: Kernel, passes: tuple[Pass, ...]) -> Kernel:

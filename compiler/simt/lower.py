@@ -13,13 +13,14 @@ from ..passes.flatten_indices import flatten_indices
 from ..passes.group_lanes import group_lanes
 from ..passes.keep_nans import clear_negatives, keep_nans
 from ..passes.legalise_floats import legalise_floats
+from ..passes.pack_words import pack_words
 from ..passes.reduce_by_subgroups import reduce_by_subgroups
 from ..passes.reduce_by_tree import reduce_by_tree
 from ..passes.saturate_casts import saturate_casts
 from ..passes.scale_quotients import scale_quotients
 from ..passes.select_guarded import select_guarded
 from ..passes.share_nodes import share_nodes
-from ..passes.store_halves import saturate_halves
+from ..passes.store_narrow import saturate_halves
 from ..passes.unroll_loops import unroll_loops
 from ..passes.vectorize_loops import vectorize_loops
 from ..system.run_passes import Observer, ignore, run_passes
@@ -37,6 +38,7 @@ VECTOR_PASSES: tuple[Pass, ...] = (flatten_indices, vectorize_loops, unroll_loop
 """The passes before the reductions of a workgroup, by a tree or by subgroups."""
 
 _OTHERS: tuple[Pass, ...] = (
+    pack_words,
     share_nodes,
     simplify,
     share_nodes,

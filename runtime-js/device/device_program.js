@@ -133,11 +133,17 @@ export function uploadConstants(device, program, weights) {
     const view = weights.subarray(offset, offset + bytes);
     const type = storageOf(program, value).dtype;
     const length = bytes / elementOf(dtype).bytes;
-    let elements = dtype === type ? words(type, even(length), weights.buffer, offset) : words(type, length);
+    let elements = dtype === type ? words(type, whole(type, length), weights.buffer, offset) : words(type, length);
     if (dtype !== type) widen(dtype, view, elements, valueAt(program, value).name);
     if (digits) {
       const shipped = elements;
-      elements = words(type, even(digits.reduce((size, [extent]) => size * extent, 1)));
+      elements = words(
+        type,
+        whole(
+          type,
+          digits.reduce((size, [extent]) => size * extent, 1),
+        ),
+      );
       arrange(shipped, elements, digits, limits ?? []);
     }
     device.write(value, elements);
@@ -145,7 +151,10 @@ export function uploadConstants(device, program, weights) {
 }
 
 /** Elements that fill whole words of 4 bytes: the file has room after every constant, storages have, too. */
-const even = (/** @type {number} */ length) => length + (length % 2);
+const whole = (/** @type {string} */ dtype, /** @type {number} */ length) => {
+  const each = 4 / elementOf(dtype).bytes;
+  return Math.ceil(length / each) * each;
+};
 
 /**
  * Words for a value.

@@ -2,12 +2,13 @@
 import { elementOf, typedArray } from './dtypes.js';
 
 /**
- * @typedef {Float32Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Uint32Array<ArrayBuffer> | Uint16Array<ArrayBuffer>} Words
- * The last are the bits of halves, which inputs and outputs never are.
+ * @typedef {Float32Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Uint32Array<ArrayBuffer> | Uint16Array<ArrayBuffer>
+ *   | Int16Array<ArrayBuffer> | Uint8Array<ArrayBuffer> | Int8Array<ArrayBuffer>} Words
+ * Elements of fewer than 32 bits, those of Uint16Array maybe bits of halves, are in constants alone.
  */
 
 /**
- * @param {string} dtype float32, int32, uint32 or float16
+ * @param {string} dtype as a device has it
  * @param {number} length
  * @param {ArrayBuffer} [buffer]
  * @param {number} [offset] bytes

@@ -159,6 +159,10 @@ const formats = {
   float32: (gl) => [gl.RGBA32F, gl.RGBA, gl.FLOAT],
   int32: (gl) => [gl.RGBA32I, gl.RGBA_INTEGER, gl.INT],
   uint32: (gl) => [gl.RGBA32UI, gl.RGBA_INTEGER, gl.UNSIGNED_INT],
+  int16: (gl) => [gl.RGBA16I, gl.RGBA_INTEGER, gl.SHORT],
+  uint16: (gl) => [gl.RGBA16UI, gl.RGBA_INTEGER, gl.UNSIGNED_SHORT],
+  int8: (gl) => [gl.RGBA8I, gl.RGBA_INTEGER, gl.BYTE],
+  uint8: (gl) => [gl.RGBA8UI, gl.RGBA_INTEGER, gl.UNSIGNED_BYTE],
 };
 
 /**

@@ -6,6 +6,8 @@ leave lanes idle. Neighbouring invocations take neighbouring vectors, so a wave'
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...choices import Choices, ordered
 from ...ir.nest import Nest
 from ...ir.nodes import For, Stmt, Var
@@ -18,13 +20,16 @@ from .pointwise import merge_loops
 WORKGROUP = 64
 
 
-def simt_pointwise(stmt: Stmt, nest: Nest, target: GpuTarget, choices: Choices) -> Stmt:
-    """The nest over BLOCK and THREAD loops; a nest without loops stays as it is."""
+def simt_pointwise(
+    stmt: Stmt, nest: Nest, target: GpuTarget, choices: Choices, vectors: Sequence[bool] = (True, False)
+) -> Stmt:
+    """The nest over BLOCK and THREAD loops; a nest without loops stays as it is. `vectors` are the options of the
+    choice of that name."""
     stmt, merged = merge_loops(stmt, nest)
     if merged is None or not merged.loops:
         return stmt
     inner = merged.loops[-1]
-    if inner.extent % LANES == 0 and vectorisable(stmt, inner) and choices.choose("vectors", [True, False]):
+    if inner.extent % LANES == 0 and vectorisable(stmt, inner) and choices.choose("vectors", vectors):
         stmt, ((_, lane),) = split(stmt, inner, [rounded(inner, LANES)])
         stmt = vectorise(stmt, lane, LANES)
     return spread_flat(stmt, len(merged.loops), choose_workgroup(target, choices))

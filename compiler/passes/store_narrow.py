@@ -1,15 +1,15 @@
-"""float16 in memory, float32 in arithmetic: how a device halves what it moves."""
+"""Few bits in memory, 32 in arithmetic: how a device halves or quarters what it moves."""
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping
 from dataclasses import replace
 
-from ..dtypes import F16, F32
+from ..dtypes import F16, F32, DType
 from ..ir.construct import maximum, minimum
 from ..ir.lanes import Splat, lanes_of
-from ..ir.nodes import Buffer, Cast, Const, Expr, Kernel, Load, Node, Store
-from ..ir.rewrite import rewrite
+from ..ir.nodes import Buffer, Cast, Const, Expr, Kernel, Load, Node, Scope, Store
+from ..ir.rewrite import rewrite, walk
 from .legalise_floats import is_infinite
 from .math_functions import Num
 
@@ -17,44 +17,53 @@ LARGEST = 65504.0
 """The largest float16."""
 
 
-def store_halves(kernel: Kernel, halves: Set[Buffer]) -> Kernel:
-    """y[i] = x[i] * 2   ->   y[i] = float16(float32(x[i]) * 2)          (x and y among `halves`)
+def store_narrow(kernel: Kernel, types: Mapping[Buffer, DType]) -> Kernel:
+    """y[i] = x[i] * 2   ->   y[i] = float16(float32(x[i]) * 2)          (x and y of type float16)
 
-    Of float32 parameters. Every value is widened when it is loaded, so that sums are made in float32.
+    Parameters of 32 bits get those of `types` in memory. Every value is widened when it is loaded, so that sums are
+    made in 32 bits.
     """
-    now = {b: Buffer(b.name, b.shape, F16, b.scope, b.constant, b.layout) for b in kernel.params if b in halves}
+    now = {b: replace(b, dtype=types[b]) for b in kernel.params if types.get(b, b.dtype) != b.dtype}
     if not now:
         return kernel
 
     def rule(n: Node) -> Node | None:
         match n:
             case Load(b, indices, guard) if b in now:
-                return Cast(F32, Load(now[b], indices, guard))
+                return Cast(b.dtype, Load(now[b], indices, guard))
             case Store(b, indices, value) if b in now:
-                return Store(now[b], indices, Cast(F16, value))
+                return Store(now[b], indices, Cast(now[b].dtype, value))
         return None
 
     params = tuple(now.get(b, b) for b in kernel.params)
     return replace(kernel, params=params, body=rewrite(kernel.body, rule))
 
 
-def load_wide(kernel: Kernel) -> tuple[Kernel, frozenset[int]]:
-    """The inverse: the kernel in float32 alone, and which of its parameters were halves."""
-    now = {b: Buffer(b.name, b.shape, F32, b.scope, b.constant, b.layout) for b in kernel.params if b.dtype == F16}
-    if not now:
-        return kernel, frozenset()
+def load_wide(kernel: Kernel) -> tuple[Kernel, dict[int, DType]]:
+    """The inverse: the kernel in 32 bits alone, and the types that its narrow parameters have in memory, by number."""
+    now: dict[Buffer, Buffer] = {}
+    for n in walk(kernel.body):
+        match n:
+            case Cast(wide, Load(b, _, _)) | Store(b, _, Cast(_, Expr(dtype=wide))) if _is_narrow(b):
+                now.setdefault(b, replace(b, dtype=wide))
+    narrow = {i: b.dtype for i, b in enumerate(kernel.params) if _is_narrow(b)}
+    if not narrow:
+        return kernel, {}
 
     def rule(n: Node) -> Node | None:
         match n:
-            case Cast(to, Load(b, indices, guard)) if b in now and to == F32:
+            case Cast(_, Load(b, indices, guard)) if b in now:
                 return Load(now[b], indices, guard)
             case Store(b, indices, Cast(_, value)) if b in now:
                 return Store(now[b], indices, value)
         return None
 
-    params = tuple(now.get(b, b) for b in kernel.params)
-    halves = frozenset(i for i, b in enumerate(kernel.params) if b in now)
-    return replace(kernel, params=params, body=rewrite(kernel.body, rule)), halves
+    params = tuple(now.get(b, replace(b, dtype=F32)) if _is_narrow(b) else b for b in kernel.params)
+    return replace(kernel, params=params, body=rewrite(kernel.body, rule)), narrow
+
+
+def _is_narrow(b: Buffer) -> bool:
+    return b.scope is Scope.GLOBAL and b.dtype.bits < F32.bits
 
 
 def saturate_halves(kernel: Kernel) -> Kernel:

@@ -1,0 +1,143 @@
+"""Integers of 8 and 16 bits in words of 32: for languages whose buffers have no smaller elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+
+from ..dtypes import I8, I16, I32, U8, U16, DType
+from ..errors import CannotExpress
+from ..ir.affine import affine
+from ..ir.lanes import Extract, Ramp, Splat, lanes_of
+from ..ir.nodes import Binary, Buffer, Cast, Const, Expr, Kernel, Load, Node, Select, Seq, Stmt, Store
+from ..ir.rewrite import rewrite, rewrite_top_down
+from ..ir.simplify import simplify_expr
+from ..target import LANES
+
+PACKED = frozenset({I8, U8, I16, U16})
+"""Element types of which a word holds several."""
+
+
+def pack_words(kernel: Kernel) -> Kernel:
+    """int32(x[i]); y[4*i ..+4] = int8(v)                    (x, y: int8[n])
+    ->  (x'[i // 4] << (24 - i % 4 * 8)) >> 24; y'[i] = v.x & 255 | (v.y & 255) << 8 | (v.z & 255) << 16 | v.w << 24
+
+    The first element is in a word's lowest bits. The last word may have elements beyond the buffer's. Raises
+    CannotExpress for a store of a part of a word: invocations would write the same word.
+    """
+    words: dict[Buffer, Buffer] = {
+        b: replace(b, shape=(-(-b.size // _per_word(b.dtype)),), dtype=I32) for b in kernel.params if b.dtype in PACKED
+    }
+    if not words:
+        return kernel
+
+    def store(n: Node) -> Stmt | None:
+        match n:
+            case Seq(stmts) if any(isinstance(s, Store) and s.buffer in words for s in stmts):
+                return _merged(stmts, words, lambda s: rewrite_top_down(s, store))
+            case Store(b, (Ramp(base, lanes),), Cast(_, value)) if b in words:
+                return _stored(words[b], b.dtype, base, [Extract(value, i) for i in range(lanes)])
+            case Store(b) if b in words:
+                raise CannotExpress(f"it writes {b.dtype} one by one, which words of memory do not allow")
+        return None
+
+    def load(n: Node) -> Node | None:
+        match n:
+            case Load(b, (index,), guard) if b in words:
+                return _unpacked(words[b], b.dtype, index, guard)
+            case Cast(to, a) if to == I32 and a.dtype == I32:
+                return a
+        return None
+
+    params = tuple(words.get(b, b) for b in kernel.params)
+    return replace(kernel, params=params, body=rewrite(rewrite_top_down(kernel.body, store), load))
+
+
+def _per_word(dtype: DType) -> int:
+    return I32.bits // dtype.bits
+
+
+def _unpacked(words: Buffer, dtype: DType, index: Expr, guard: Expr | None) -> Expr:
+    """The elements at an index, or at those of a Ramp, as int32."""
+    per_word = _per_word(dtype)
+    if not isinstance(index, Ramp):
+        place = _position(index, per_word)
+        return _element(Load(words, (_word(index, per_word),), guard), place, dtype)
+    lanes = index.lanes
+    parts = [Load(words, (_word(index.base + i, per_word),), guard) for i in range(lanes)]
+    start = _position(index.base, per_word)
+    lane: Expr = Ramp(Const(0), lanes)
+    if start != Const(0):
+        lane = Splat(start, lanes) + lane
+    return _element(_by_lane(parts), Binary("and", lane, Splat(Const(per_word - 1), lanes)), dtype)
+
+
+def _word(index: Expr, per_word: int) -> Expr:
+    return affine(index // per_word).to_expr()
+
+
+def _position(index: Expr, per_word: int) -> Expr:
+    """The element of its word that an index is."""
+    return simplify_expr(affine(index % per_word).to_expr())
+
+
+def _by_lane(parts: Sequence[Load]) -> Expr:
+    """The vector of scalars, in which equal neighbours are one."""
+    lanes = len(parts)
+    result: Expr = Splat(parts[-1], lanes)
+    for i in range(lanes - 2, -1, -1):
+        if parts[i] != parts[i + 1]:
+            first = Binary("<=", Ramp(Const(0), lanes), Splat(Const(i), lanes))
+            result = Select(first, Splat(parts[i], lanes), result)
+    return result
+
+
+def _element(word: Expr, position: Expr, dtype: DType) -> Expr:
+    """The element of a word at a position, with its sign."""
+    lanes = lanes_of(word)
+
+    def constant(value: int) -> Expr:
+        return Splat(Const(value), lanes) if lanes > 1 else Const(value)
+
+    bits, rest = dtype.bits, I32.bits - dtype.bits
+    if dtype.kind == "uint":
+        return Binary("and", Binary("shr", word, position * constant(bits)), constant((1 << bits) - 1))
+    return Binary("shr", Binary("shl", word, constant(rest) - position * constant(bits)), constant(rest))
+
+
+def _merged(stmts: Sequence[Stmt], words: Mapping[Buffer, Buffer], other: Callable[[Stmt], Stmt]) -> Stmt | None:
+    """y[4*i] = int8(a); y[4*i + 1] = int8(b); ...   ->   y'[i] = a & 255 | (b & 255) << 8 | ..."""
+    merged: list[Stmt] = []
+    waiting: list[tuple[Expr, Expr]] = []
+    for s in stmts:
+        match s:
+            case Store(b, (index,), Cast(_, value)) if b in words and not isinstance(index, Ramp):
+                waiting.append((index, value))
+                base, count = waiting[0][0], len(waiting)
+                if affine(index - base) != affine(Const(count - 1)):
+                    return None
+                if count == LANES:
+                    merged.append(_stored(words[b], b.dtype, base, [v for _, v in waiting]))
+                    waiting = []
+            case _ if waiting:
+                return None
+            case _:
+                merged.append(other(s))
+    return None if waiting else Seq(tuple(merged))
+
+
+def _stored(words: Buffer, dtype: DType, base: Expr, values: Sequence[Expr]) -> Stmt:
+    """Stores of whole words that hold the int32 `values`, from `base` on."""
+    per_word = _per_word(dtype)
+    if not affine(base).is_multiple(per_word):
+        raise CannotExpress(f"it writes {dtype} from within a word on, which words of memory do not allow")
+    stores: list[Stmt] = []
+    for first in range(0, len(values), per_word):
+        parts = [
+            Binary("shl", v & ((1 << dtype.bits) - 1), Const(dtype.bits * i)) if i else v & ((1 << dtype.bits) - 1)
+            for i, v in enumerate(values[first : first + per_word])
+        ]
+        word = reduce(lambda a, b: a | b, parts)
+        stores.append(Store(words, (affine((base + first) // per_word).to_expr(),), word))
+    return stores[0] if len(stores) == 1 else Seq(tuple(stores))
