@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ..dtypes import I32, DType
 from ..ir.lanes import Ramp, Splat, lanes_of
 from ..ir.nodes import Binary, Bitcast, Buffer, Cast, Const, Expr, Load, Scope, Select, Store, Unary, Var
-from ..ir.scalar_ops import DOTS
+from ..ir.scalar_ops import ADD_SHORTS, DOTS, SHORTS
 from ..ir.unlikely import Unlikely
 from ..passes.clamp_conversions import is_clamped
 from .llvm_module import LlvmModule
@@ -155,7 +155,11 @@ class ExpressionWriter:
             mask = "i1" if not kind.startswith("<") else f"<{kind[1:].split()[0]} x i1>"
             return self.instruction(f"select {mask} {less}, {kind} {y}, {kind} {x}")
         if op in DOTS:
+            if op in ACCUMULATING and lanes_of(a) in (4, 8, 16):
+                return self._dot_onto("zeroinitializer", op, x, y, lanes_of(a))
             return self._dot(op, b.dtype, x, y, lanes_of(a))
+        if op in SHORTS:
+            return self._shorts(op, x, y, kind, lanes_of(a))
         if dtype.is_float:
             flags = "contract " if op in ("+", "-", "*") else ""
             return self.instruction(f"{FLOAT_BINARY[op]} {flags}{kind} {x}, {y}")
@@ -164,6 +168,24 @@ class ExpressionWriter:
         if op == "shr":
             return self.instruction(f"{'ashr' if dtype.kind == 'int' else 'lshr'} {kind} {x}, {y}")
         return self.instruction(f"{INT_BINARY[op]} {kind} {x}, {y}")
+
+    def _shorts(self, op: str, x: str, y: str, kind: str, lanes: int) -> str:
+        """Words of two int16."""
+        shorts, bytes_ = f"<{2 * lanes} x i16>", f"<{4 * lanes} x i8>"
+        a, b = (self.instruction(f"bitcast {kind} {z} to {shorts if op == ADD_SHORTS else bytes_}") for z in (x, y))
+        if op == ADD_SHORTS:
+            result = self.instruction(f"add {shorts} {a}, {b}")
+        elif lanes == 4:
+            name = "llvm.wasm.relaxed.dot.i8x16.i7x16.signed"
+            self.module.declare(f"{shorts} @{name}({bytes_}, {bytes_})")
+            result = self.instruction(f"call {shorts} @{name}({bytes_} {b}, {bytes_} {a})")
+        else:
+            wide = f"<{4 * lanes} x i16>"
+            a, b = (self.instruction(f"{e} {bytes_} {z} to {wide}") for e, z in (("zext", a), ("sext", b)))
+            products = self.instruction(f"mul {wide} {a}, {b}")
+            low, high = (self._every_nth(wide, products, 2 * lanes, 2, first) for first in (0, 1))
+            result = self.instruction(f"add {shorts} {low}, {high}")
+        return self.instruction(f"bitcast {shorts} {result} to {kind}")
 
     def _dot(self, op: str, of_b: DType, x: str, y: str, lanes: int) -> str:
         """The sums of products of the elements of words; those of `y` are of the type `of_b`."""

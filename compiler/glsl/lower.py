@@ -12,6 +12,7 @@ from ..ir.rewrite import rewrite, rewrite_statements
 from ..ir.simplify import NOTHING, simplify
 from ..passes.branch_unlikely import branch_unlikely
 from ..passes.divide_indices import divide_indices
+from ..passes.expand_dots import expand_dots
 from ..passes.flatten_indices import flatten_locals
 from ..passes.keep_nans import keep_nans
 from ..passes.legalise_floats import legalise_floats
@@ -98,6 +99,7 @@ FRAGMENT_PASSES: tuple[Callable[[Kernel], Kernel], ...] = (
     flatten_locals,
     vectorize_loops,
     unroll_loops,
+    expand_dots,
     share_nodes,
     simplify,
     skip_zeros,

@@ -65,9 +65,37 @@ def _elements(word: Array, bits: int) -> list[Array]:
 
 PAIRS, UNSIGNED_QUADS = Dot(2, I16), Dot(4, U8)
 
-DOTS = {"dot_pairs": PAIRS, "wasm_dot_pairs": PAIRS, "vnni_dot_unsigned_quads": UNSIGNED_QUADS}
+QUADS = "dot_unsigned_quads"
+
+DOTS = {
+    "dot_pairs": PAIRS,
+    "wasm_dot_pairs": PAIRS,
+    QUADS: UNSIGNED_QUADS,
+    "vnni_dot_unsigned_quads": UNSIGNED_QUADS,
+}
 """Operations that sum products of words. One named for wasm or VNNI means the same as the others of its kind, and is
 that instruction."""
+
+
+def _short_dots(a: Array, b: Array) -> Array:
+    """Words of two int16: the sums of the products of the lower two bytes, and of the upper two."""
+    products = [x.astype(np.int32) * y for x, y in zip(_elements(a.astype(np.uint32), 8), _elements(b, 8), strict=True)]
+    return _in_word(products[0] + products[1], products[2] + products[3])
+
+
+def _add_shorts(a: Array, b: Array) -> Array:
+    return _in_word(*(x + y for x, y in zip(_elements(a, 16), _elements(b, 16), strict=True)))
+
+
+def _in_word(low: Array, high: Array) -> Array:
+    return np.asarray((low & 0xFFFF) | (high << 16))
+
+
+SHORT_DOTS, ADD_SHORTS = "wasm_short_dots", "add_shorts"
+
+SHORTS: dict[str, Callable[[Array, Array], Array]] = {SHORT_DOTS: _short_dots, ADD_SHORTS: _add_shorts}
+"""Operations on int32 whose results are words of two int16. The former multiplies bytes, those of its first operand
+unsigned, of at most 7 bits, and adds two products each: an instruction of relaxed SIMD."""
 
 
 UNARY: dict[str, Callable[[Array], Array]] = {
@@ -124,6 +152,7 @@ BINARY: dict[str, Callable[[Array, Array], Array]] = {
     "shl": np.left_shift,
     "shr": np.right_shift,  # arithmetic for signed, logical for unsigned
     **{op: dot.value for op, dot in DOTS.items()},
+    **SHORTS,
 }
 
 COMPARISONS = frozenset(("==", "!=", "<", "<="))

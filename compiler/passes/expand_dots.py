@@ -8,17 +8,22 @@ from ..dtypes import I16, I32
 from ..ir.lanes import Splat, lanes_of
 from ..ir.nodes import Binary, Cast, Const, Expr, Kernel, Node
 from ..ir.rewrite import rewrite
-from ..ir.scalar_ops import DOTS, PAIRS
+from ..ir.scalar_ops import DOTS, PAIRS, UNSIGNED_QUADS
 
 
 def expand_dots(kernel: Kernel) -> Kernel:
     """a dot_pairs b   ->   (a << 16 >> 16) * (b << 16 >> 16) + (a >> 16) * (b >> 16)
 
-    Words b of two int8 become int32 before; their halves are 8 bits.
+    Words b of two int8 become int32 before; their halves are 8 bits. Four bytes likewise, those of a unsigned.
     """
 
     def rule(n: Node) -> Expr | None:
         match n:
+            case Binary(op, a, b) if DOTS.get(op) == UNSIGNED_QUADS:
+                total = _byte(a, 0) * _low(b, 8)
+                for at in range(8, I32.bits, 8):
+                    total = total + _byte(a, at) * _low(_shifted("shr", b, at), 8)
+                return total
             case Binary(op, a, b) if DOTS.get(op) == PAIRS:
                 wide, bits = (Cast(I32, b), 8) if b.dtype == I16 else (b, 16)
                 return _low(a, 16) * _low(wide, bits) + _shifted("shr", a, 16) * _shifted("shr", wide, bits)
@@ -33,6 +38,15 @@ def _low(word: Expr, bits: int) -> Expr:
     return _shifted("shr", _shifted("shl", word, I32.bits - bits), I32.bits - bits)
 
 
+def _byte(word: Expr, at: int) -> Expr:
+    """The unsigned byte from bit `at` on."""
+    return _shifted("shr", word, at) & _like(word, 255)
+
+
 def _shifted(op: str, word: Expr, by: int) -> Expr:
+    return Binary(op, word, _like(word, by)) if by else word
+
+
+def _like(word: Expr, value: int) -> Expr:
     lanes = lanes_of(word)
-    return Binary(op, word, Splat(Const(by), lanes) if lanes > 1 else Const(by))
+    return Splat(Const(value), lanes) if lanes > 1 else Const(value)

@@ -13,6 +13,7 @@ from ..ir.nodes import Buffer, For, Kernel, Seq, Stmt
 from ..ir.rewrite import replace_buffers
 from ..ir.simplify import simplify_stmt
 from ..target import Target
+from .choose_quads import choose_quads
 from .expand_entries import expand_entries
 from .rules.contraction import schedule_contraction
 from .rules.cores import schedule_cores
@@ -21,6 +22,7 @@ from .rules.pointwise import schedule_pointwise
 from .rules.reduction import schedule_reduction
 from .rules.roles import SUMS, find_roles
 from .rules.transform import schedule_transform, transform_loops
+from .rules.word_sums import schedule_word_sums, sums_words
 from .split_groups import split_groups
 from .steps import preload
 from .word_products import word_products
@@ -37,6 +39,7 @@ def schedule_cpu(kernel: Kernel, target: Target, choices: Choices = DEFAULT) -> 
         words = packed.get(worded.constant, worded.constant)
         packed[worded.constant] = worded.in_elements(words)
         body = replace_buffers(body, {words: packed[worded.constant]})
+    body = choose_quads(body, target)
     params = tuple(packed.get(p, p) for p in kernel.params)
     return replace(kernel, params=params, body=schedule_cores(body, target.costs, choices), forms=())
 
@@ -82,4 +85,6 @@ def _schedule(
     if isinstance(form, Contraction) and form.sum in SUMS and find_roles(nest) is not None:
         scheduled, swapped = schedule_contraction(stmt, form, target, packed, choices)
         return block_products(scheduled), swapped
+    if sums_words(stmt, nest, target):
+        return block_sums(schedule_word_sums(stmt, nest, target, choices)), {}
     return block_sums(schedule_reduction(stmt, nest, target, choices)), {}

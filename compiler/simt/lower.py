@@ -8,6 +8,7 @@ from ..ir.nodes import Kernel
 from ..ir.simplify import simplify
 from ..passes.branch_unlikely import branch_unlikely
 from ..passes.divide_indices import divide_indices
+from ..passes.expand_dots import expand_dots
 from ..passes.expand_extremes import expand_extremes
 from ..passes.flatten_indices import flatten_indices
 from ..passes.group_lanes import group_lanes
@@ -39,6 +40,7 @@ VECTOR_PASSES: tuple[Pass, ...] = (flatten_indices, vectorize_loops, unroll_loop
 
 _OTHERS: tuple[Pass, ...] = (
     pack_words,
+    expand_dots,
     share_nodes,
     simplify,
     share_nodes,

@@ -28,7 +28,7 @@ from webnn_compile.ir.nodes import (
     Unary,
     Var,
 )
-from webnn_compile.ir.scalar_ops import BINARY, DOTS, UNARY
+from webnn_compile.ir.scalar_ops import ADD_SHORTS, BINARY, DOTS, QUADS, SHORT_DOTS, SHORTS, UNARY
 from webnn_compile.ir.verify import LOWERED_BINARY, LOWERED_UNARY
 from webnn_compile.native.jit import host_target
 from webnn_compile.passes.lower_math import FLOAT_FUNCTIONS
@@ -77,7 +77,7 @@ def arithmetic(dtype: DType) -> list[str]:
         return ["==", "!=", *logic]
     if dtype.is_float:
         return ["+", "-", "*", "/", "max", "min", "==", "!=", "<", "<=", *(["pow", "fmod"] if dtype == F32 else [])]
-    return [op for op in BINARY if op not in ("pow", "shl", "shr") and op not in {*RELAXED, *DOTS}]
+    return [op for op in BINARY if op not in ("pow", "shl", "shr") and op not in {*RELAXED, *DOTS, *SHORTS}]
 
 
 def unary_ops(dtype: DType) -> list[str]:
@@ -179,8 +179,28 @@ def test_products_of_four_bytes(op: str, lanes: int) -> None:
 
 
 def runs(op: str) -> bool:
-    """Whether this machine has the instruction that an operation is named for."""
-    return op in host_target().dots
+    """Whether this machine has the instruction that an operation is named for, if any."""
+    return op == QUADS or op in host_target().dots
+
+
+@pytest.mark.parametrize("lanes", [1, 8, 16])
+def test_words_of_two_sums(lanes: int) -> None:
+    """In vectors of four it is an instruction of wasm."""
+    i = Var("i", lanes)
+    x, y, z = (Buffer(name, (lanes,), I32) for name in "xyz")
+    dots = Binary(SHORT_DOTS, Load(x, (i,)), Load(y, (i,)))
+    total = Binary(ADD_SHORTS, dots, Load(z, (i,)))
+    kernel = elementwise(I32, [dots, total], [x, y, z], i, LoopKind.VECTOR if lanes > 1 else LoopKind.SERIAL)
+    generator = np.random.default_rng(lanes)
+    a, b = (generator.integers(low, 128, (lanes, 4)) for low in (0, -128))
+    a[0], b[0] = 127, -128
+    c = generator.integers(-100, 100, (lanes, 2)).astype(np.int16)
+    want = (a * b).reshape(lanes, 2, 2).sum(2).astype(np.int16)
+    arrays = [a.astype(np.uint8), b.astype(np.int8), c]
+    words = [w.reshape(-1).view(np.int32) for w in arrays]
+    for result in run_by_interpreter(kernel, words), run_natively(kernel, words):
+        np.testing.assert_array_equal(result[0].view(np.int16).reshape(lanes, 2), want)
+        np.testing.assert_array_equal(result[1].view(np.int16).reshape(lanes, 2), want + c)
 
 
 @pytest.mark.parametrize("source", DTYPES.values(), ids=str)
@@ -197,7 +217,7 @@ def test_casts(source: DType) -> None:
 
 def test_the_verifier_knows_what_the_renderer_does() -> None:
     assert {"neg", "not", *INTRINSICS} == LOWERED_UNARY
-    assert {*FLOAT_BINARY, *INT_BINARY, *ORDERED, *RELAXED, *DOTS, "max", "min", "shr"} == LOWERED_BINARY
+    assert {*FLOAT_BINARY, *INT_BINARY, *ORDERED, *RELAXED, *DOTS, *SHORTS, "max", "min", "shr"} == LOWERED_BINARY
     assert set(UNARY) >= LOWERED_UNARY
     assert set(BINARY) >= LOWERED_BINARY
 

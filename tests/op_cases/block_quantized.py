@@ -59,13 +59,19 @@ _PRODUCTS = [
 ]
 
 
-def _with_quanta(id: str, bits: int, zeros: Array | None, rows: tuple[int, ...]) -> Case:
-    """accuracy_level=4 with few rows: activations of 8 bits in the blocks of the weights. Whether onnxruntime does so
-    depends on the processor."""
-    size, depth, columns = 32, 96, 21
+def _with_quanta(
+    id: str,
+    bits: int,
+    zeros: Array | None,
+    rows: tuple[int, ...],
+    shape: tuple[int, int, int] = (32, 96, 21),
+) -> Case:
+    """accuracy_level=4: activations of 8 bits in the blocks of the weights. Whether onnxruntime does so depends on the
+    processor. `shape` is the size of a block, and those of the weights."""
+    size, depth, columns = shape
     case = _product(id, bits, size, depth, columns, zeros, rows=rows, accuracy_level=4)
     x, packed, scales = (np.asarray(a) for a in case.inputs[:3])
-    blocks, parts = depth // size, 8 // bits
+    blocks, parts = -(-depth // size), 8 // bits
 
     def unpacked(words: Array, count: int) -> Array:
         fields = [words.astype(np.int64) >> (bits * i) & ((1 << bits) - 1) for i in range(parts)]
@@ -73,9 +79,10 @@ def _with_quanta(id: str, bits: int, zeros: Array | None, rows: tuple[int, ...])
 
     w = unpacked(packed, size)
     zero = np.full((columns, blocks), 1 << (bits - 1)) if zeros is None else unpacked(zeros, blocks)
-    by_block = x.reshape(-1, blocks, size)
-    step = np.abs(by_block).max(-1) / np.float32(127)
-    quanta = np.clip(np.rint(by_block / step[..., None]), -127, 127).astype(np.int64)
+    by_block = np.pad(x.reshape(-1, depth), [(0, 0), (0, blocks * size - depth)]).reshape(-1, blocks, size)
+    peak = np.abs(by_block).max(-1)
+    step = peak / np.float32(127)
+    quanta = np.rint(by_block * (np.float32(127) / peak)[..., None]).astype(np.int64)
     sums = np.einsum("rbk,nbk->rbn", quanta, w - zero[..., None])
     y = np.einsum("rbn,nb,rb->rn", sums, scales.astype(np.float64), step.astype(np.float64))
     return replace(case, expected=(y.reshape(*x.shape[:-1], columns).astype(np.float32),))
@@ -85,6 +92,11 @@ _PRODUCTS += [
     _with_quanta("4-quanta", 4, None, (1,)),
     _with_quanta("4-quanta-zeros", 4, _bytes(21, 2), (1, 2)),
     _with_quanta("8-quanta", 8, None, (1, 1)),
+    _with_quanta("8-quanta-zeros", 8, _bytes(21, 3), (3,)),
+    _with_quanta("2-quanta", 2, None, (2,)),
+    _with_quanta("4-quanta-rows", 4, _bytes(32, 2), (7,), (16, 40, 32)),
+    _with_quanta("4-quanta-large-blocks", 4, None, (2, 3), (128, 256, 48)),
+    _with_quanta("2-quanta-one-block", 2, None, (1,), (64, 48, 5)),
 ]
 
 _ROWS = ints(0, 3, -1, 2).reshape(2, 2)

@@ -32,14 +32,14 @@ from ..nodes import (
 )
 from ..pointers import Advancing, Opaque, PointTo
 from ..rewrite import children, loads
-from ..scalar_ops import DOTS
+from ..scalar_ops import DOTS, SHORTS
 from ..unlikely import Unlikely
 from .place import shown, unique
 from .types import RELAXED
 
 LOWERED_UNARY = frozenset({"neg", "not", "abs", "sqrt", "floor", "ceil", "trunc", "round"})
 ARITHMETIC = frozenset({"+", "-", "*", "/", "max", "min", "and", "or", "xor", "shl", "shr"})
-LOWERED_BINARY = ARITHMETIC | COMPARISONS | RELAXED | DOTS.keys()
+LOWERED_BINARY = ARITHMETIC | COMPARISONS | RELAXED | DOTS.keys() | SHORTS.keys()
 """The operations that a renderer supports; lower_math composes everything else from them."""
 
 

@@ -10,8 +10,8 @@ from math import prod
 
 import numpy as np
 
-from ...dtypes import F16, F32, I8, I16, I32, I64, U8
-from ...ir.construct import maximum, minimum, unary
+from ...dtypes import F16, F32, I8, I32, I64, U8
+from ...ir.construct import maximum, minimum
 from ...ir.nodes import Const, Expr
 from ...ir.sizes import shown
 from ...tensor import Tensor, compute, constant
@@ -22,19 +22,12 @@ from ..elementwise.storage import part_of
 from ..movement.gather import gathered
 from ..movement.reshaping import reshaped
 from ..products.linear import mat_mul_of
-from ..reductions.reduce_axes import reduce_over
-from .zero_points import factor, narrowed
+from .packed_products import Quanta, packed_products
 
 _BITS = (2, 4, 8)
 
 QUANTA = 4
 """The accuracy_level that allows activations of 8 bits."""
-
-FEW_ROWS = 2
-"""Most rows of a product whose activations are quantised: sums of each block go through memory."""
-
-_LEAST_STEP = 2.0**-120
-"""Step of a block of zeros."""
 
 
 def _mat_mul_n_bits(call: Call) -> Tensor:
@@ -75,15 +68,9 @@ def _mat_mul_n_bits(call: Call) -> Tensor:
         return value.cast(F32) - zeros[n, block].cast(F32)
 
     a = call.input(0)
-    by_quanta = call.attribute("accuracy_level", 0) == QUANTA and _has_few_rows(a)
-    if by_quanta and groups is None and depth % size == 0 and (zeros is None or zeros.dtype == U8):
-        quanta = compute(
-            f"{call.name}.quanta",
-            (blocks, size, columns),
-            (packed, zeros),
-            lambda b, k, n: less_zero(b * size + k, n, b).cast(I16),
-        )
-        return _with_bias(call, _block_products(call, a, quanta, scales), 5)
+    quanta = _quanta(packed, scales, zeros, bits, size) if groups is None else None
+    if quanta is not None and call.attribute("accuracy_level", 0) == QUANTA and a.dtype == F32:
+        return _with_bias(call, packed_products(call, a, quanta), 5)
 
     def weight(k: Expr, n: Expr) -> Expr:
         block = k // size if groups is None else _clamped(groups[k,], blocks)
@@ -93,47 +80,23 @@ def _mat_mul_n_bits(call: Call) -> Tensor:
     return _with_bias(call, mat_mul_of(call, a, weights), 5)
 
 
-def _has_few_rows(a: Tensor) -> bool:
-    """Whether sums of blocks, which are stored, are few."""
-    rows = prod(a.extents[:-1])
-    return not a.is_dynamic and a.dtype == F32 and rows <= FEW_ROWS
+def _quanta(packed: Tensor, scales: Tensor, zeros: Tensor | None, bits: int, size: int) -> Quanta | None:
+    """Weights whose elements are known, in blocks of `size`, and whose zero points are integers."""
+    if (
+        packed.data is None
+        or scales.data is None
+        or not (zeros is None or (zeros.data is not None and zeros.dtype == U8))
+    ):
+        return None
+    columns, blocks = scales.data.shape
+    of_zeros = None if zeros is None or zeros.data is None else _elements(zeros.data, bits)[:, :blocks]
+    return Quanta(_elements(packed.data, bits).reshape(columns, blocks, size), bits, scales.data, of_zeros)
 
 
-def _block_products(call: Call, a: Tensor, w: Tensor, scales: Tensor) -> Tensor:
-    """The product of `a`, quantised to 8 bits in blocks as the weights are, and of `w`, (blocks, size, columns): sums
-    of integers in blocks, which are scaled and added."""
-    blocks, size, columns = call.fixed(w)
-    rows = prod(a.extents[:-1])
-    flat = reshaped(f"{call.name}.a", a, (rows, blocks, size))
-    peak = compute(
-        f"{call.name}.peak",
-        (rows, blocks),
-        (flat,),
-        lambda r, b: reduce_over("max_nan", (size,), lambda k: unary("abs", flat[r, b, k])),
-    )
-    step = compute(f"{call.name}.step", (rows, blocks), (peak,), lambda r, b: maximum(peak[r, b] / 127.0, _LEAST_STEP))
-    quanta = compute(
-        f"{call.name}.a.quanta",
-        flat.shape,
-        (flat, step),
-        lambda r, b, k: minimum(maximum(-127.0, unary("round", flat[r, b, k] / step[r, b])), 127.0).cast(I16),
-    )
-    narrow = narrowed(w)
-    # Columns are innermost, as in the sums: neighbours are added in lanes.
-    by_block = fold(compute(f"{call.name}.scales", (blocks, columns), (scales,), lambda b, n: scales[n, b].cast(F32)))
-    sums = compute(
-        f"{call.name}.sums",
-        (blocks, rows, columns),
-        (quanta, narrow),
-        lambda b, r, n: reduce_over("sum", (size,), lambda k: factor(quanta[r, b, k]) * factor(narrow[b, k, n])),
-    )
-    product = compute(
-        call.name,
-        (rows, columns),
-        (sums, by_block, step),
-        lambda r, n: reduce_over("sum", (blocks,), lambda b: sums[b, r, n].cast(F32) * (by_block[b, n] * step[r, b])),
-    )
-    return reshaped(f"{call.name}.product", product, (*a.shape[:-1], columns))
+def _elements(packed: np.ndarray, bits: int) -> np.ndarray:
+    """The elements of bytes, along the last axis, the first in the lowest bits."""
+    parts = [packed >> np.uint8(at) & np.uint8((1 << bits) - 1) for at in range(0, 8, bits)]
+    return np.stack(parts, -1).reshape(*packed.shape[:-1], -1)
 
 
 def _mat_mul_bnb4(call: Call) -> Tensor:

@@ -1,0 +1,61 @@
+"""Products of four bytes by instructions that add fewer: they mean the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from kernel_checks import NARROW, run_kernel
+from webnn_compile.dtypes import I32
+from webnn_compile.ir.nodes import Binary, Buffer, Const, Expr, For, Kernel, Load, Store, Var
+from webnn_compile.ir.rewrite import walk
+from webnn_compile.ir.scalar_ops import QUADS
+from webnn_compile.schedule.choose_quads import choose_quads
+from webnn_compile.target import GENERIC, WASM_PLAIN, WASM_RELAXED, Target
+
+VNNI = replace(NARROW, dots=("dot_pairs", "vnni_dot_unsigned_quads"))
+COUNT = 64
+
+
+def sum_of_dots(terms: int, bits: int) -> Kernel:
+    """Sums of dots of the low bits of the bytes of words, and another term."""
+    i = Var("i", COUNT)
+    a, b, y = Buffer("a", (COUNT,), I32), Buffer("b", (terms, COUNT), I32), Buffer("y", (COUNT,), I32)
+    mask = ((1 << bits) - 1) * 0x01010101
+    total: Expr = Load(a, (i,))
+    for t in range(terms):
+        total = total + Binary(QUADS, Load(a, (i,)) & mask, Load(b, (Const(t), i)))
+    return Kernel("k", (a, b, y), For(i, Store(y, (i,), total)))
+
+
+@pytest.mark.parametrize("target", [WASM_RELAXED, WASM_PLAIN, VNNI, GENERIC], ids=lambda t: t.name + "".join(t.dots))
+@pytest.mark.parametrize(("terms", "bits"), [(1, 4), (8, 4), (9, 4), (3, 7), (2, 2)])
+def test_sums(target: Target, terms: int, bits: int) -> None:
+    kernel = sum_of_dots(terms, bits)
+    chosen = replace(kernel, body=choose_quads(kernel.body, target))
+    generator = np.random.default_rng(0)
+    a = generator.integers(-(2**31), 2**31, COUNT).astype(np.int32)
+    b = generator.integers(-(2**31), 2**31, (terms, COUNT)).astype(np.int32)
+    # The largest products, too, which are to fit.
+    a[:2], b[:, 0], b[:, 1] = -1, -0x7F7F7F80, 0x7F7F7F7F
+    used = a.view(np.uint8).reshape(COUNT, 4).astype(np.int64) & ((1 << bits) - 1)
+    want = a + np.einsum("ij,tij->i", used, b.view(np.int8).reshape(terms, COUNT, 4).astype(np.int64))
+    for k in (kernel, chosen):
+        np.testing.assert_array_equal(run_kernel(k, [a, b])[0], want.astype(np.int32))
+
+
+def operations(target: Target, bits: int) -> list[str]:
+    body = choose_quads(sum_of_dots(9, bits).body, target)
+    return [n.op for n in walk(body) if isinstance(n, Binary)]
+
+
+def test_instructions() -> None:
+    relaxed = operations(WASM_RELAXED, 4)
+    # Eight of nine fit 16 bits together.
+    assert (relaxed.count("wasm_short_dots"), relaxed.count("add_shorts"), relaxed.count("wasm_dot_pairs")) == (9, 7, 2)
+    # Operands of eight bits, which the relaxed instruction may take for negative numbers.
+    assert "wasm_short_dots" not in operations(WASM_RELAXED, 8)
+    assert operations(WASM_PLAIN, 4).count("wasm_dot_pairs") == 18
+    assert operations(VNNI, 4).count("vnni_dot_unsigned_quads") == 9
+    assert operations(GENERIC, 4).count(QUADS) == 9

@@ -1,0 +1,61 @@
+"""Sums of products of words: register tiles, and what is in memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from kernel_checks import check_model, stages_of
+from onnx import helper, numpy_helper
+from onnx_models import random
+from webnn_compile.frontends.model_inputs import Dim, ModelInputs
+from webnn_compile.frontends.onnx import import_model
+from webnn_compile.graph.passes import run_graph_passes
+from webnn_compile.ir.printer import print_kernel
+from webnn_compile.pipeline.lower_model import lower_model
+from webnn_compile.target import WASM_PLAIN, WASM_RELAXED, Target, layouts_for
+
+K, N, SIZE = 64, 48, 32
+
+
+def product(rows: int | str) -> onnx.ModelProto:
+    packed = np.random.default_rng(0).integers(0, 256, (N, K // SIZE, SIZE // 2)).astype(np.uint8)
+    scales = (np.abs(random((N, K // SIZE), 1)) * 0.1).astype(np.float32)
+    attributes = {"K": K, "N": N, "bits": 4, "block_size": SIZE, "accuracy_level": 4}
+    graph = helper.make_graph(
+        [helper.make_node("MatMulNBits", ["x", "w", "s"], ["y"], domain="com.microsoft", **attributes)],
+        "few bits",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [rows, K])],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [rows, N])],
+        [numpy_helper.from_array(packed, "w"), numpy_helper.from_array(scales, "s")],
+    )
+    imports = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(graph, opset_imports=imports, ir_version=10)
+
+
+def scheduled(rows: int | str, target: Target) -> str:
+    """The kernel that multiplies."""
+    inputs = ModelInputs(dims={} if isinstance(rows, int) else {rows: Dim(1, 7)})
+    lowered = lower_model(run_graph_passes(import_model(product(rows), inputs)), policy=layouts_for(target))
+    texts = [print_kernel(dict(stages)["schedule_cpu"]) for _, stages in stages_of(lowered, target)]
+    (text,) = (t for t in texts if "words" in t)
+    return text
+
+
+@pytest.mark.parametrize("target", [WASM_RELAXED, WASM_PLAIN], ids=lambda t: t.name)
+@pytest.mark.parametrize("rows", [1, 5])
+def test_stages_compute_the_same(target: Target, rows: int) -> None:
+    check_model(product(rows), [target], work=400_000)
+
+
+def test_one_row_has_tiles_of_a_panel() -> None:
+    text = scheduled(1, WASM_RELAXED)
+    assert "local acc: float32[16]" in text
+    # Words stay words, one to eight elements, and sums are those of a span.
+    assert f"words: int32[{N // 16}, {K // SIZE}, 1, {SIZE // 8}, 16]" in text
+    assert "wasm_short_dots" in text
+
+
+@pytest.mark.parametrize("rows", [6, "rows"])
+def test_rows_share_weights(rows: int | str) -> None:
+    assert "local acc: float32[2, 8]" in scheduled(rows, WASM_RELAXED)
