@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import isnan
 
 from ..dtypes import F32, U32
 from ..ir.lanes import Splat, lanes_of
-from ..ir.nodes import Binary, Const, Expr, Kernel, Load, Node, Select, Stmt, Store
+from ..ir.nodes import Binary, Cast, Const, Expr, Kernel, Load, Node, Select, Stmt, Store
 from ..ir.rewrite import rewrite, rewrite_statements
 from .legalise_floats import is_nan
 from .math_functions import Num
@@ -33,13 +34,14 @@ def clear_negatives(kernel: Kernel) -> Kernel:
 def keep_nans(kernel: Kernel) -> Kernel:
     """y = max(x, 0)   ->   y = select(x is NaN, x, max(x, 0))
 
-    By the bits of x: drivers turn a selection by a comparison into their maximum, which returns the other operand. The
-    accumulator of a reduction starts as a number, and stays one.
+    By the bits of x: drivers turn a selection by a comparison into their maximum, which returns the other operand. What
+    cannot be NaN stays as it is: the accumulator of a reduction starts as a number, and so does a range that quanta are
+    clamped to.
     """
 
     def extreme(n: Node) -> Expr | None:
         match n:
-            case Binary("max" | "min", a, _) if a.dtype == F32:
+            case Binary("max" | "min", a, _) if a.dtype == F32 and not _is_number(a):
                 return Select(is_nan(Num(a, lanes_of(a))).e, a, n)
         return None
 
@@ -53,3 +55,15 @@ def keep_nans(kernel: Kernel) -> Kernel:
 
     body = rewrite_statements(kernel.body, rule)
     return kernel if body is kernel.body else replace(kernel, body=body)
+
+
+def _is_number(e: Expr) -> bool:
+    """Whether a float cannot be NaN: a maximum or minimum is only where its first operand is."""
+    while isinstance(e, Binary) and e.op in ("max", "min"):
+        e = e.a
+    match e:
+        case Const(value) | Splat(Const(value), _):
+            return not isnan(value)
+        case Cast(_, a):
+            return not a.dtype.is_float
+    return False

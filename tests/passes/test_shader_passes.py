@@ -191,6 +191,13 @@ def test_a_nan_is_kept_where_compilers_assume_that_there_is_none() -> None:
     assert not np.isnan(run_kernel(replace(kernel, body=rewrite(kernel.body, number)), [FLOATS])[0]).any()
 
 
+def test_what_is_clamped_between_numbers_first_needs_no_test() -> None:
+    """As quanta are: of a NaN the first number is left."""
+    value = minimum(maximum(Const(-1.0, F32), Load(X, (I,))), 1.0)
+    kernel = kernel_of(For(I, Store(Y, (I,), value)), X, Y)
+    assert not any(isinstance(n, Select) for n in walk(keep_nans(kernel).body))
+
+
 def test_negatives_are_cleared_by_their_bits() -> None:
     kernel = kernel_of(For(I, Store(Y, (I,), maximum(Load(X, (I,)), 0.0))), X, Y)
     after = clear_negatives(kernel)
