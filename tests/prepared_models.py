@@ -109,6 +109,24 @@ def int4_columns() -> onnx.ModelProto:
     return model(nodes, {"x": [3, 256]}, ["y"], weights, 21)
 
 
+def int4_rows() -> onnx.ModelProto:
+    """The same for each row of a matrix that Gemm transposes, and of one that is transposed before its product."""
+    weights = {"w": FOUR_BITS.T.copy(), "v": FOUR_BITS, "t": BLOCK_SCALES[:, 0].copy(), "u": ZEROS[0].copy()}
+    weights |= {"s": np.asarray(0.03, np.float32), "z": np.asarray(120, np.uint8), "k": np.asarray(0.004, np.float32)}
+    nodes = [
+        node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+        node("DequantizeLinear", ["q", "s", "z"], ["r"]),
+        node("DequantizeLinear", ["w", "t", "u"], ["d"], axis=0),
+        node("Gemm", ["r", "d"], ["h"], transB=1),
+        node("QuantizeLinear", ["h", "s", "z"], ["p"]),
+        node("DequantizeLinear", ["p", "s", "z"], ["i"]),
+        node("DequantizeLinear", ["v", "k"], ["e"]),
+        node("Transpose", ["e"], ["f"], perm=[1, 0]),
+        node("MatMul", ["i", "f"], ["y"]),
+    ]
+    return model(nodes, {"x": [3, 256]}, ["y"], weights, 21)
+
+
 ODD = _random.integers(-8, 8, (128, 7, 5, 5)).astype(FOUR_BITS.dtype)
 
 
@@ -186,6 +204,7 @@ MODELS = {
     "spectrum": (spectrum, 3 * 128 * 4),
     "int4-blocks": (int4_blocks, FOUR_BITS.size // 2 + ZEROS.size // 2 + BLOCK_SCALES.nbytes),
     "int4-columns": (int4_columns, FOUR_BITS.size // 2),
+    "int4-rows": (int4_rows, FOUR_BITS.size + 96 * 4),
     "int4-odd-channels": (int4_odd_channels, ODD.size // 2),
     "bytes-of-odd-channels": (bytes_of_odd_channels, NINE_BITS.size),
     "codebook": (codebook, INDICES.size // 2 + BLOCK_SCALES.nbytes),

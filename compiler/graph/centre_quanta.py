@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from ..dtypes import F32, I8, I16, U8, highest, lowest, storage_type
 from ..ops.call import OWN_DOMAIN
 from .ir import Graph, Node, Value
-from .names import value_names
+from .move_quanta import MOVES
+from .names import Names, value_names
 
 PRODUCTS = ("ConvInteger", "DequantizedConv", "DequantizedConvTranspose", "DequantizedMatMul", "MatMulInteger")
 """Operators of operands 0 and 1, with zero points 2 and 3."""
@@ -17,7 +19,8 @@ def centre_quanta(graph: Graph) -> Graph:
     """q = QuantizeLinear(x, s, z); DequantizeLinear(q, t, z); DequantizedConv(q, w, z)
     ->  c = CentredQuantize(x, s); DequantizeLinear(c, t); DequantizedConv(c, w, none)
 
-    where nothing else reads q, and scale and zero point are constant scalars. c is int16(q) - z.
+    where nothing else reads q, and scale and zero point are constant scalars. c is int16(q) - z. Moves of q are moves
+    of c.
     """
     names, readers = value_names(graph), graph.consumers()
     centred: dict[Value, Value] = {}
@@ -25,13 +28,8 @@ def centre_quanta(graph: Graph) -> Graph:
     for node in graph.nodes:
         q = node.outputs[0]
         zero = _zero_point(graph, node)
-        if (
-            q is None
-            or zero is None
-            or q in graph.results
-            or not all(_subtracts(graph, r, q, zero) for r in readers.get(q, ()))
-        ):
-            nodes.append(_of_centred(node, centred))
+        if q is None or zero is None or not _is_read_less(graph, q, zero, readers):
+            nodes.append(_of_centred(node, centred, names))
             continue
         centred[q] = Value(names.fresh(f"{q.name}.centred"), q.shape, I16)
         stored = storage_type(node.attributes.get("output_dtype"))
@@ -60,6 +58,17 @@ def _scalar(graph: Graph, zero: Value | None) -> int | None:
     return int(graph.constants[zero].item()) if zero in graph.constants and graph.constants[zero].size == 1 else None
 
 
+def _is_read_less(graph: Graph, q: Value, zero: int, readers: Mapping[Value, list[Node]]) -> bool:
+    """Whether all that reads `q`, or what moves make of it, subtracts `zero`."""
+
+    def reads_less(reader: Node) -> bool:
+        if reader.op in MOVES and reader.op != "Concat" and reader.inputs[0] is q and reader.inputs.count(q) == 1:
+            return all(v is None or _is_read_less(graph, v, zero, readers) for v in reader.outputs)
+        return _subtracts(graph, reader, q, zero)
+
+    return q not in graph.results and all(map(reads_less, readers.get(q, ())))
+
+
 def _subtracts(graph: Graph, reader: Node, q: Value, zero: int) -> bool:
     """Whether the first operand of `reader` alone is `q`, from which it subtracts `zero` first of all."""
     if reader.regions or reader.inputs.count(q) != 1 or reader.inputs[0] is not q:
@@ -69,11 +78,16 @@ def _subtracts(graph: Graph, reader: Node, q: Value, zero: int) -> bool:
     return _scalar(graph, reader.inputs[2] if len(reader.inputs) > 2 else None) == zero
 
 
-def _of_centred(node: Node, centred: dict[Value, Value]) -> Node:
-    """The node that reads a centred value in place of quanta less their zero point."""
+def _of_centred(node: Node, centred: dict[Value, Value], names: Names) -> Node:
+    """The node that reads a centred value in place of quanta less their zero point; one that moves them makes more."""
     q = node.inputs[0] if node.inputs else None
     if q is None or q not in centred:
         return node
+    if node.op in MOVES:
+        moved = {v: Value(names.fresh(f"{v.name}.centred"), v.shape, I16) for v in node.outputs if v is not None}
+        centred.update(moved)
+        outputs = tuple(None if v is None else moved[v] for v in node.outputs)
+        return replace(node, inputs=(centred[q], *node.inputs[1:]), outputs=outputs)
     others = node.inputs[3:] if node.op in PRODUCTS else ()
     inputs = (centred[q], node.inputs[1], *((None, *others) if others else ()))
     return replace(node, inputs=inputs, opset=max(node.opset, 21) if node.op == "DequantizeLinear" else node.opset)

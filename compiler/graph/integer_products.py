@@ -26,6 +26,11 @@ class _Quanta:
     zero: Array | None
     axis: int
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of a constant."""
+        return tuple(n for n in self.q.shape if isinstance(n, int))
+
     def along(self, axis: int) -> bool:
         """Whether there are several scales or zero points along no other axis."""
         several = max(self.scale.size, 1 if self.zero is None else self.zero.size) > 1
@@ -44,16 +49,17 @@ def integer_products(graph: Graph) -> Graph:
     if nodes == graph.nodes:
         return graph
     constants = {**graph.constants, **rewriter.constants}
-    return replace(graph, nodes=nodes, constants=constants)
+    return replace(graph, nodes=(*rewriter.transposes, *nodes), constants=constants)
 
 
 class _Rewriter:
-    """Makes the nodes of products; `constants` are new ones."""
+    """Makes the nodes of products; `constants` are new ones, and `transposes` nodes of constants."""
 
     def __init__(self, graph: Graph) -> None:
         self._constants, self._producers = graph.constants, {**graph.producers(), **graph.folded}
         self._names: Names = value_names(graph)
         self.constants: dict[Value, Array] = {}
+        self.transposes: list[Node] = []
 
     def node(self, node: Node) -> Node | None:
         """The node that replaces `node`."""
@@ -68,7 +74,7 @@ class _Rewriter:
 
     def _conv(self, node: Node) -> Node | None:
         x, w = self._operands(node)
-        if x is None or w is None or not w.along(0) or prod(self._constants[w.q].shape[1:]) >= LARGEST:
+        if x is None or w is None or not w.along(0) or prod(w.shape[1:]) >= LARGEST:
             return None
         return self._scaled(node, "DequantizedConv", x, w, w.q, node.attributes)
 
@@ -76,7 +82,7 @@ class _Rewriter:
         x, w = self._operands(node)
         if x is None or w is None or not w.along(1):
             return None
-        depth, _, *taps = self._constants[w.q].shape
+        depth, _, *taps = w.shape
         group = node.attributes.get("group", 1)
         if depth * prod(taps) >= LARGEST or not isinstance(group, int):
             return None
@@ -90,10 +96,17 @@ class _Rewriter:
         if x is None or w is None or len(w.q.shape) != 2 or not plain:
             return None
         transposed = attributes.get("transB", 0) != 0
-        if not w.along(0 if transposed else 1) or self._constants[w.q].shape[transposed] >= LARGEST:
+        if not w.along(0 if transposed else 1) or w.shape[transposed] >= LARGEST:
             return None
-        weights = self._constant(f"{w.q.name}.transposed", self._constants[w.q].T) if transposed else w.q
+        weights = self._transposed(w.q) if transposed else w.q
         return self._scaled(node, "DequantizedMatMul", x, w, weights, {})
+
+    def _transposed(self, w: Value) -> Value:
+        """A matrix that a node makes, which is folded: what the model has in fewer bits is transposed at load."""
+        name = self._names.fresh(f"{w.name}.transposed")
+        result = Value(name, w.shape[::-1], w.dtype)
+        self.transposes.append(Node("Transpose", name, (w,), (result,), {"perm": (1, 0)}, 13))
+        return result
 
     def _scaled(
         self, node: Node, op: str, x: _Quanta, w: _Quanta, weights: Value, attributes: Mapping[str, Attribute]
@@ -112,7 +125,7 @@ class _Rewriter:
     def _operands(self, node: Node) -> tuple[_Quanta | None, _Quanta | None]:
         """Operands that are quanta: with one scale, and constant ones."""
         x, w = (self._quanta(v) for v in node.inputs[:2])
-        if x is None or w is None or w.q not in self._constants or x.q in self._constants:
+        if x is None or w is None or not self._is_constant(w.q) or self._is_constant(x.q):
             return None, None
         if x.scale.size > 1 or (x.zero is not None and x.zero.size > 1):
             return None, None
@@ -121,6 +134,11 @@ class _Rewriter:
     def _quanta(self, v: Value | None) -> _Quanta | None:
         """Quanta that `v` was dequantised from."""
         node = None if v is None else self._producers.get(v)
+        if node is not None and node.op == "Transpose" and v in self._constants:
+            stored = self._quanta(node.inputs[0])
+            if stored is None or stored.q not in self._constants or len(stored.q.shape) != 2:
+                return None
+            return replace(stored, q=self._transposed(stored.q), axis=1 - stored.axis % 2)
         if node is None or node.op != "DequantizeLinear" or node.attributes.get("block_size", 0):
             return None
         q, scale, *zero = node.inputs
@@ -134,6 +152,9 @@ class _Rewriter:
         assert isinstance(axis, int)
         zeros = self._constants[zero[0]] if zero and zero[0] is not None else None
         return _Quanta(q, self._constants[scale].reshape(-1), zeros, axis)
+
+    def _is_constant(self, q: Value) -> bool:
+        return q in self._constants or any(q in node.outputs for node in self.transposes)
 
     def _constant(self, stem: str, data: Array) -> Value:
         """A new constant; of one element it is a scalar."""

@@ -13,6 +13,7 @@ from .fold_constants import fold_constants
 from .integer_products import integer_products
 from .ir import Graph
 from .merge_duplicates import merge_duplicates
+from .move_quanta import move_quanta
 from .remove_identities import remove_identities
 from .share_transposes import share_transposes
 
@@ -22,6 +23,7 @@ GraphPass = Callable[[Graph], Graph]
 GRAPH_PASSES: tuple[GraphPass, ...] = (
     eliminate_dead_code,  # first, so that unused outputs hinder no other pass
     convert_float16,
+    move_quanta,
     integer_products,
     centre_quanta,
     fold_constants,
@@ -32,7 +34,7 @@ GRAPH_PASSES: tuple[GraphPass, ...] = (
     share_transposes,
 )
 
-ONNX_PASSES = tuple(p for p in GRAPH_PASSES if p not in (integer_products, centre_quanta))
+ONNX_PASSES = tuple(p for p in GRAPH_PASSES if p not in (move_quanta, integer_products, centre_quanta))
 """Passes that leave operators of ONNX's domains alone in a graph, as an ONNX file has them."""
 
 

@@ -125,6 +125,14 @@ def test_what_scales_and_shifts_channels_is_part_of_factor_and_bias(case: str, b
     assert ops(graph) == ["CentredQuantize", own, "Relu"]
 
 
+@pytest.mark.parametrize("axis", [None, 0])
+def test_weights_that_are_transposed(axis: int | None) -> None:
+    nodes, constants = dequantised("MatMul", quantised((70, 100), axis, 1), axis)
+    nodes[-1:] = [node("Transpose", ["v"], ["u"], perm=[1, 0]), node("MatMul", ["d", "u"], ["y"])]
+    proto = model(nodes, {"x": (5, 100)}, ["y"], constants, opset=13)
+    assert ops(check_pass(run_graph_passes, proto)) == ["CentredQuantize", "DequantizedMatMul"]
+
+
 def test_what_stays_a_product_of_floats() -> None:
     shape = {"x": [1, 4, 5, 5]}
     nodes, constants = dequantised("Conv", quantised((8, 4, 3, 3), 1, 1), 1)
