@@ -110,7 +110,7 @@ def int4_columns() -> onnx.ModelProto:
 
 
 def int4_rows() -> onnx.ModelProto:
-    """The same for each row of a matrix that Gemm transposes, and of one that is transposed before its product."""
+    """Rows of 4 bits with a scale for each, which Gemm transposes, and weights that are transposed before a product."""
     weights = {"w": FOUR_BITS.T.copy(), "v": FOUR_BITS, "t": BLOCK_SCALES[:, 0].copy(), "u": ZEROS[0].copy()}
     weights |= {"s": np.asarray(0.03, np.float32), "z": np.asarray(120, np.uint8), "k": np.asarray(0.004, np.float32)}
     nodes = [
@@ -147,7 +147,7 @@ NINE_BITS = _random.integers(0, 256, (64, 3, 7, 7)).astype(np.uint8)
 
 
 def bytes_of_odd_channels() -> onnx.ModelProto:
-    """The same of three channels, whose weights less their zero point are int16."""
+    """A convolution of quanta of three channels, whose weights less their zero point are int16."""
     weights = {"w": NINE_BITS, "t": np.asarray(0.0004, np.float32), "u": np.asarray(113, np.uint8)}
     weights |= {"s": np.asarray(0.03, np.float32), "z": np.asarray(120, np.uint8)}
     nodes = [

@@ -27,7 +27,7 @@ from webnn_compile.driver.targets import TARGETS
 
 MICROSOFT = "com.microsoft"
 STEPS = 255
-"""Of the range of a result that nothing rounds."""
+"""A step is such a part of the range of a result that nothing rounds."""
 MOST = 1e-3
 """Share of elements that may be more than a step off: noise in float32 decides what lies between two quanta."""
 
@@ -41,8 +41,7 @@ KINDS: Mapping[str, Mapping[str, Any]] = {
 
 
 def floats() -> onnx.ModelProto:
-    """What networks are made of: convolutions, of groups, too, an odd number of channels, residuals, pooling; and
-    attention."""
+    """Convolutions, of groups, too, an odd number of channels, residuals, pooling; and attention."""
     shapes = {"w1": (9, 3, 3, 3), "w2": (9, 1, 3, 3), "w3": (9, 9, 1, 1), "w4": (10, 9), "v1": (16, 16), "v2": (16, 16)}
     weights: dict[str, Array] = {
         n: random(s, i) * 0.8 / np.prod(s[1:]) ** 0.5 for i, (n, s) in enumerate(shapes.items())
@@ -142,7 +141,7 @@ def assert_within_a_step(proto: onnx.ModelProto, got: Mapping[str, Array], want:
 
 
 def step_of(proto: onnx.ModelProto, name: str, a: Array) -> float:
-    """Of quanta 1; of what they mean the scale; of others a part of their range."""
+    """1 for quanta, the scale for what they mean, a part of the range for others."""
     if a.dtype.kind != "f":
         return 1
     (made,) = (n for n in proto.graph.node if name in n.output)
@@ -266,7 +265,7 @@ def operators_of_microsoft() -> tuple[onnx.ModelProto, dict[str, Array]]:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_integers_are_the_same_bits_on_every_target(target: str) -> None:
-    """Those of the reference, which is one for all."""
+    """All equal the one reference."""
     need_driver(target)
     proto, arrays = integer_operators()
     compiled = webnn_compile.compile(proto, target)

@@ -28,7 +28,7 @@ class _Quanta:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """That of a constant."""
+        """Sizes of a constant."""
         return tuple(n for n in self.q.shape if isinstance(n, int))
 
     def along(self, axis: int) -> bool:

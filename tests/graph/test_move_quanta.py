@@ -1,4 +1,4 @@
-"""What moves elements moves quanta, and means the same."""
+"""Operators that move elements move quanta, and mean the same."""
 
 from __future__ import annotations
 

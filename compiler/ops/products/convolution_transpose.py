@@ -96,8 +96,8 @@ def conv_transpose(call: Call) -> Tensor:
 def integer_conv_transpose_of(
     call: Call, zeros: tuple[Tensor | None, Tensor | None], convert: Callable[[Tensor], Tensor]
 ) -> Tensor:
-    """That of integers, less these zero points: scalars, or one for each filter of a group. Sums are converted before
-    they are interleaved."""
+    """The transposed convolution of integers, less these zero points: scalars, or one for each filter of a group. Sums
+    are converted before they are interleaved."""
     x, w = image_and_weights(call)
 
     def of_image(_: Sequence[Expr], zero: Tensor) -> Expr:
