@@ -56,11 +56,11 @@ def compile(
     frees it for others. `shapes` fixes free dimensions by input, or names them; `dims` says by name how long they are:
     a number, or (least, most) for sizes that each run decides, or (least, most, multiple). `constants` are values of
     inputs that never change. "native" and "c" run on so many `threads`, with the same
-    results. `fast_math` allows algorithms that round otherwise than the model's own operators, for convolutions up to
-    1e-3 of the largest result. `precision` "f16" rounds large constants to float16, and on "webgpu", "opencl" and
-    "cuda" tensors between kernels; sums are float32 everywhere. "tf32", on "cuda", rounds operands of large products to
-    ten bits of fraction. `activations`, "model", "f32" or "int8": as `--activations` of the command line.
-    With `cache`, kernels of earlier calls come from the
+    results. `fast_math` allows algorithms that round otherwise than the model's own operators, for convolutions up
+    to 1e-3 of the largest result. `precision` "f16" rounds large constants to float16, and on "webgpu", "opencl"
+    and "cuda" tensors between kernels; sums are float32 everywhere. "tf32", on "cuda", rounds operands of large
+    products to ten bits of fraction. "f16-fast": as `--precision` of the command line. `activations`, "model",
+    "f32" or "int8": as `--activations` of the command line. With `cache`, kernels of earlier calls come from the
     user's cache folder. `compile_memory`, in bytes, is what compiling may take, by estimate; by default three quarters
     of the machine's memory. `records` are files of webnn-tune, whose schedules are used where they fit; `for_device` is
     the device that counts among theirs, by its name or part of it.

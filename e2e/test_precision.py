@@ -1,4 +1,4 @@
-"""`--precision f16` in the page: on WebGPU with shader-f16 in halves, elsewhere in float32 over the same weights."""
+"""`--precision f16` and `f16-fast` in the page: on WebGPU with shader-f16 in halves, elsewhere in float32."""
 
 from __future__ import annotations
 
@@ -19,6 +19,12 @@ NEAR = 2e-2
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     with serve(compile_site(MODEL, tmp_path_factory.mktemp("halves"), "--precision", "f16")) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def fast_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with serve(compile_site(MODEL, tmp_path_factory.mktemp("fast"), "--precision", "f16-fast")) as served:
         yield served
 
 
@@ -46,9 +52,10 @@ def check(found: object) -> None:
 HAS_HALVES = "async () => (await navigator.gpu?.requestAdapter())?.features.has('shader-f16') ?? false"
 
 
-def test_the_first_that_can(page: Page, site: Site) -> None:
+@pytest.mark.parametrize("served", ["site", "fast_site"])
+def test_the_first_that_can(page: Page, served: str, request: pytest.FixtureRequest) -> None:
     """WebGPU where it has halves; else it is passed over for that reason, and the next one runs."""
-    open_page(page, site)
+    open_page(page, request.getfixturevalue(served))
     pretend(page)
     result = run(page, "auto")
     check(result["found"])

@@ -113,9 +113,9 @@ interface CommonInfo {
   /** How the downloaded files were checked. */
   integrity: string;
   weightBytes: number;
-  /** Those bytes by the type of the elements, such as { int8: 11678976, float32: 24832 }; 'int4' has two in a byte. */
+  /** Bytes of weights by the type of the elements, such as { int8: 11678976, float32: 24832 }; 'int4' has two in a byte. */
   weightTypes: Readonly<Record<string, number>>;
-  /** 'f16': weights and what lies in memory between kernels are float16; what is computed is float32 with both. */
+  /** 'f16': weights and what lies in memory between kernels are float16; sums are float32 with both. */
   precision: 'f32' | 'f16';
   /** All of the WebAssembly memory, or what lies on the device. */
   memoryBytes: number;

@@ -54,8 +54,8 @@ ALLOWED: dict[str, set[str]] = {
     "records": BASE | {"ir"} | {"tensor", "schedule", "pipeline"},
     "driver": CORE
     | TARGETS
-    | {"text", "values", "bundle", "codegen", "library", "graph", "frontends", "tensor", "pipeline", "cpu", "gpu"}
-    | {"execution", "quantization", "records", RPC},
+    | {"text", "values", "bundle", "codegen", "library", "graph", "frontends", "tensor", "passes", "pipeline", "cpu"}
+    | {"gpu", "execution", "quantization", "records", RPC},
     "compile_model": BASE | {"ir", "bundle", "frontends", "quantization", "driver"},
     "tune": CORE
     | {"text", "bundle", "codegen", "native", "tensor", "schedule", "pipeline", "cpu", "gpu", "execution"}

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from ..driver.options import ACTIVATIONS, CPUS, GPU_TILES, HOSTS, PRECISIONS, Options
+from ..driver.compile_target import PRECISIONS
+from ..driver.options import ACTIVATIONS, CPUS, GPU_TILES, HOSTS, Options
 from ..driver.targets import bundled_targets
 from ..errors import InputError
 from ..frontends.model_inputs import ModelInputs
@@ -84,7 +85,8 @@ def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
     default="f32",
     show_default=True,
     help="f16: the bundle has weights as float16, half as large, and webgpu stores results between kernels so, too. "
-    "Every target computes in float32.",
+    "Every target computes in float32. f16-fast: webgpu computes in float16 between sums, too, where errors that are "
+    "measured while compiling allow it.",
 )
 @click.option(
     "--activations",

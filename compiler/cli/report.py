@@ -8,6 +8,7 @@ import sys
 import textwrap
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,6 +88,7 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
     for device in report.devices:
         yield device.program.backend, _device(device)
         yield from _products(device.program.work, always=few_bits)
+        yield from _arithmetic(device)
         yield from _prepared(device.program)
         if device.on_host:
             yield "", "; ".join(f"on the host: {_names(c.nodes)} ({_names(c.ops)}): {c.reason}" for c in device.on_host)
@@ -140,6 +142,22 @@ def _products(steps: Iterable[CpuLaunch | Launch | HostCall], *, always: bool) -
     kinds = count_products(steps)
     if kinds.keys() - {FLOATS} or (kinds and always):
         yield "", f"products: {', '.join(f'{n} of {kind}' for kind, n in kinds.items())}"
+
+
+def _arithmetic(build: DeviceBuild) -> Iterable[tuple[str, str]]:
+    """Kernels that compute in float16 between sums, and why others do not."""
+    arithmetic = build.arithmetic
+    if arithmetic.note:
+        yield "", f"all arithmetic is float32: {arithmetic.note}"
+    if arithmetic.layers:
+        kept = [x for x in arithmetic.layers if x.kept]
+        worst = max((x.error for x in arithmetic.layers if not x.kept), default=0.0)
+        count = len(arithmetic.layers) - len(kept)
+        error = f", with errors of up to {worst:.1e}" if count else ""
+        yield "", f"arithmetic in float16: {count} of {len(arithmetic.layers)} kernels with float16 results{error}"
+        if kept:
+            each = tuple(f"{'+'.join(x.nodes) or x.kernel}: {x.kept}" for x in kept)
+            yield "", f"in float32: {_names(each, '; ')}"
 
 
 def _prepared(program: Program | DeviceProgram) -> Iterable[tuple[str, str]]:
@@ -211,9 +229,9 @@ def _dropped(use: RecordUse, model: str) -> Iterable[dict[str, str]]:
         yield {"kernel": kernel, "reason": "it is of another version of the choices"}
 
 
-def _names(names: tuple[str, ...]) -> str:
+def _names(names: tuple[str, ...], between: str = ", ") -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
+    return between.join(names[:_SHOWN]) + more
 
 
 def _cache(cache: Cache) -> str:
@@ -307,6 +325,7 @@ def _device_data(build: DeviceBuild) -> dict[str, Any]:
         "kernels": len(p.kernels),
         "launches": [_launch(s) for s in p.work],
         "products": count_products(p.work),
+        "arithmetic": [asdict(layer) for layer in build.arithmetic.layers],
         "crossings": p.readbacks,
         "prepared": _prepared_data(p),
         "bytes": {"code": build.code_bytes, "device": p.bytes},

@@ -102,7 +102,11 @@ def main() -> None:
     "--fast-math", type=click.Choice(["on", "off"]), default="on", show_default=True, help="As webnn-compile's."
 )
 @click.option(
-    "--precision", metavar="f32|f16", default="f32", show_default=True, help="As webnn-compile's; cuda has tf32, too."
+    "--precision",
+    metavar="f32|f16",
+    default="f32",
+    show_default=True,
+    help="As webnn-compile's; cuda has tf32, too.",
 )
 @click.option("--gpu-tiles", type=click.Choice(GPU_TILES), default="registers", help="As webnn-compile's.")
 @click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Of wasm and native.")

@@ -9,7 +9,8 @@ WARPS = 16
 """Warps (32 invocations each) that hide the latency of memory on a multiprocessor."""
 
 
-MATRICES = {"f16": MatrixFacts(16, 16, 16, "float16"), "tf32": MatrixFacts(16, 16, 8, "tf32")}
+_HALF = MatrixFacts(16, 16, 16, "float16")
+MATRICES = {"f16": _HALF, "f16-fast": _HALF, "tf32": MatrixFacts(16, 16, 8, "tf32")}
 """By `--precision`: what tensor cores multiply."""
 TF32 = 80
 """The least compute capability with TF32."""

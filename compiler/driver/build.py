@@ -219,7 +219,7 @@ def _measure(rewritten: list[Rewritten], cache: Cache) -> list[LayerError]:
 def _verify(model: Source, lowered: Lowered, report: Report, work: Work, weights: Weights) -> list[Comparison]:
     """Compares native code and CPU modules with onnxruntime, and with halves the devices that store them, where this
     machine can run them. InternalError above the tolerance, InputError with halves: no such bundle is written."""
-    halves = work.options.precision == "f16"
+    halves = work.options.stores_halves
     tolerance = tolerance_of(halves=halves, winograd=bool(lowered.rewritten))
     reference = Reference(
         model if isinstance(model, Path) else model.SerializeToString(),
@@ -242,6 +242,8 @@ def _verify(model: Source, lowered: Lowered, report: Report, work: Work, weights
         worst = "; ".join(f"{c.backend}: output {c.output!r} errs by {c.error:.3g}" for c in wrong)
         message = f"--verify: results differ from onnxruntime's by more than {wrong[0].tolerance:.1g} ({worst})"
         if halves:
-            raise InputError(f"{message}; float16 is too coarse for this model: leave --precision f16 out")
+            raise InputError(
+                f"{message}; float16 is too coarse for this model: leave --precision {work.options.precision} out"
+            )
         raise InternalError(message)
     return comparisons

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ..bundle import DeviceArtifact, HostArtifact
 from ..errors import InputError
+from ..gpu.arithmetic import FLOATS, Arithmetic
 from ..gpu.compile_for_device import compile_for_device
 from ..pipeline.lowered import Lowered
 from ..pipeline.plan_kernels import KernelPlan
@@ -20,13 +21,14 @@ from .work import Work
 @dataclass(frozen=True, slots=True)
 class DeviceBuild:
     """`plan` has the choices of the kernels on the device; `on_host` are the segments of a run on the host. `halves`:
-    results between kernels are float16."""
+    results between kernels are float16, and those that `arithmetic` says are computed so."""
 
     target: DeviceTarget
     artifact: DeviceArtifact
     program: DeviceProgram
     plan: KernelPlan
     halves: bool
+    arithmetic: Arithmetic = FLOATS
 
     @property
     def on_host(self) -> tuple[HostCall, ...]:
@@ -57,7 +59,8 @@ def build_device(target: DeviceTarget, lowered: Lowered, weights: Weights, work:
     if program.host is not None:
         with work.timed("generate code", f"host of {target.name}"):
             host = _host(program.host, weights, work)
-    return DeviceBuild(target, DeviceArtifact(program, host), program, plan.kernels, target.stores_halves(work.options))
+    artifact, halves = DeviceArtifact(program, host), target.stores_halves(work.options)
+    return DeviceBuild(target, artifact, program, plan.kernels, halves, plan.arithmetic)
 
 
 def _host(program: Program, weights: Weights, work: Work) -> HostArtifact:

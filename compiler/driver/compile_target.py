@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     """A model that runs in this process."""
 
 
+FAST_HALVES = "f16-fast"
+PRECISIONS = ("f32", "f16", FAST_HALVES)
+"""In the last two large weights are float16, and results between kernels on targets with `halves`."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class CompileTarget(ABC):
     """A row of the table of targets, by its `name`.
@@ -32,10 +37,9 @@ class CompileTarget(ABC):
     `preference`: a page uses the bundled target with the highest that its device can run; None for targets that are not
     bundled. `writer`: what a build for it alone writes in place of a bundle. `webassembly`: its part of a bundle is
     WebAssembly. `halves`: results between kernels are float16 under `--precision f16`.
-    `precisions` are those that it supports. `threads`: in this process it
-    runs on several threads. `stages`: the names for `--dump` of a kernel's stages, from the naive one to the text of
-    its code. `about` says what runs it, `probe` on what it would run in this process, or raises InputError, which says
-    what is missing.
+    `precisions` are those that it supports. `threads`: in this process it runs on several threads. `stages`: the
+    names for `--dump` of a kernel's stages, from the naive one to the text of its code. `about` says what runs it,
+    `probe` on what it would run in this process, or raises InputError, which says what is missing.
     """
 
     name: str
@@ -43,7 +47,7 @@ class CompileTarget(ABC):
     writer: Callable[[], Writer] | None = None
     webassembly: bool = False
     halves: bool = False
-    precisions: tuple[str, ...] = ("f32", "f16")
+    precisions: tuple[str, ...] = PRECISIONS
     threads: bool = False
     stages: Callable[[], tuple[str, ...]] = tuple
     about: str = ""

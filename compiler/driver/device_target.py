@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..errors import InputError
@@ -13,15 +14,18 @@ from ..pipeline.weights import Weights
 from ..system.need_llvm import has_llvm
 from ..system.run_passes import Observer
 from ..target import WASM_PLAIN, Target
-from .compile_target import CompileTarget
+from .compile_target import FAST_HALVES, CompileTarget
 
 if TYPE_CHECKING:
     from ..codegen.device_backend import DeviceBackend
     from ..execution.device_model import Device, DeviceModel
     from ..execution.native_model import NativeModel
+    from ..gpu.arithmetic import Arithmetic, ChooseArithmetic
     from ..gpu.plan_for_device import DevicePlan
     from ..program.device_program import DeviceKernel, DeviceProgram
     from ..program.program import Program
+    from ..system.cache import Cache
+    from ..tensor import Tensor
     from .build_device import DeviceBuild
     from .optimise_model import Optimised
     from .options import Options
@@ -31,11 +35,13 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class DeviceTarget(CompileTarget):
     """`backend` is made from the options' facts of the device, since there is none at build time, and an observer.
+    `half_arithmetic`: its language has float16, in which kernels may compute under `--precision f16-fast`.
     `open_device` opens this machine's device; it requires `package`, of the extra of the target's name."""
 
     backend: Callable[[Options, Observer], DeviceBackend]
     open_device: Callable[[Sequence[DeviceKernel]], Device]
     package: str | None = None
+    half_arithmetic: bool = False
 
     def lower(self, model: Optimised, work: Work) -> Lowered:
         from ..gpu.lower_for_device import lower_for_device
@@ -67,16 +73,20 @@ class DeviceTarget(CompileTarget):
 
     def stores_halves(self, options: Options) -> bool:
         """Whether results between kernels are stored as float16."""
-        return self.halves and options.precision == "f16"
+        return self.halves and options.stores_halves
 
     def plan(self, lowered: Lowered, weights: Weights, work: Work) -> DevicePlan:
         """The partition between device and host, and the kernels of the device; for `compile_for_device`."""
+        from ..gpu.arithmetic import in_floats
         from ..gpu.cached_backend import CachedBackend
         from ..gpu.plan_for_device import plan_for_device
 
         backend = CachedBackend(self.backend(work.options, work.observer(self.name)), work.cache)
         halves, choices = self.stores_halves(work.options), work.choices(self.name).kernels
-        return plan_for_device(lowered, backend, weights, halves=halves, choices=choices)
+        arithmetic: ChooseArithmetic = in_floats
+        if self.half_arithmetic and work.options.precision == FAST_HALVES:
+            arithmetic = partial(_measured, work.cache)
+        return plan_for_device(lowered, backend, weights, halves=halves, arithmetic=arithmetic, choices=choices)
 
     def run(self, program: DeviceProgram, weights: bytes) -> DeviceModel:
         """The program on this machine's GPU, or an emulation. Raises InputError where there is none, or one that lacks
@@ -87,6 +97,12 @@ class DeviceTarget(CompileTarget):
             need_package(self.name, self.package)
         device = self.open_device(program.kernels)
         return DeviceModel(program, weights, device, None if program.host is None else _on_host(program.host))
+
+
+def _measured(cache: Cache, model: Lowered, halves: Set[Tensor]) -> Arithmetic:
+    from .measure_halves import measure_halves
+
+    return measure_halves(model, halves, cache)
 
 
 def _host_target() -> Target:

@@ -20,12 +20,11 @@ from ..system.need_llvm import need_llvm
 from ..system.run_passes import names_of
 from ..target import PROCESSORS
 from ..wasm.linkers import find_linker
+from .compile_target import PRECISIONS
 from .cpu_target import CpuTarget
 from .targets import TARGETS, bundled_targets
 
 HOSTS = ("wasm", "js")
-
-PRECISIONS = ("f32", "f16")
 
 ACTIVATIONS = ("model", "f32", "int8")
 
@@ -47,7 +46,7 @@ _OF_ACTIVATIONS: Mapping[str, tuple[GraphPass, ...]] = {
 def graph_passes(opt_level: int = 2, precision: str = "f32", activations: str = "model") -> tuple[GraphPass, ...]:
     passes = (*_OF_ACTIVATIONS[activations], *(GRAPH_PASSES if opt_level else REQUIRED_PASSES))
     # Last, so that constants computed by other passes are rounded once.
-    return (*passes, round_constants) if precision == "f16" else passes
+    return (*passes, round_constants) if precision in PRECISIONS[1:] else passes
 
 
 def stages(target: str, opt_level: int = 2, precision: str = "f32", activations: str = "model") -> tuple[str, ...]:
@@ -144,6 +143,11 @@ class Options:
         for package in self._verifying() if self.verify else ():
             if importlib.util.find_spec(package) is None:
                 raise InputError(f"--verify needs the package {package}: pip install 'webnn-compile[verify]'")
+
+    @property
+    def stores_halves(self) -> bool:
+        """Whether large weights are float16, and results where a target has these."""
+        return self.precision in PRECISIONS[1:]
 
     @property
     def alone(self) -> CpuTarget | None:

@@ -1,4 +1,4 @@
-"""What was quantised, as JSON."""
+"""Quantised layers as JSON."""
 
 from __future__ import annotations
 

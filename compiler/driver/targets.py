@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..target import WASM_PLAIN, WASM_RELAXED, WEBGPU, Target
-from .compile_target import CompileTarget
+from .compile_target import PRECISIONS, CompileTarget
 from .cpu_target import CpuTarget, run_c, run_native, run_wasm
 from .device_target import DeviceTarget, need_package
 
@@ -227,6 +227,7 @@ _ROWS: tuple[CompileTarget, ...] = (
         open_device=_open_webgpu,
         preference=3,
         halves=True,
+        half_arithmetic=True,
         package="wgpu",
         stages=_webgpu_stages,
         about="a page's GPU: compute shaders in WGSL",
@@ -256,7 +257,7 @@ _ROWS: tuple[CompileTarget, ...] = (
         backend=_cuda,
         open_device=_open_cuda,
         halves=True,
-        precisions=("f32", "f16", "tf32"),
+        precisions=(*PRECISIONS, "tf32"),
         package="cuda.bindings",
         stages=_cuda_stages,
         about="NVIDIA's GPUs of compute capability 7.5 or newer: CUDA C++, compiled by NVRTC",

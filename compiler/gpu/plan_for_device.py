@@ -12,6 +12,7 @@ from ..pipeline.lowered import Lowered
 from ..pipeline.plan_kernels import KernelChoices, KernelPlan, Placements, default_choices, plan_kernels
 from ..pipeline.weights import Weights
 from ..system.recursion import deep_recursion
+from .arithmetic import FLOATS, Arithmetic, ChooseArithmetic, in_floats
 from .choose_halves import choose_halves
 from .compile_kernels import CompiledGroups, KernelCompiler, compile_kernels
 from .narrow_model import NarrowModel, narrow_model
@@ -31,6 +32,7 @@ class DevicePlan:
     kernels: KernelPlan
     groups: CompiledGroups
     compiler: KernelCompiler
+    arithmetic: Arithmetic
 
 
 @deep_recursion()
@@ -40,12 +42,14 @@ def plan_for_device(
     weights: Weights,
     *,
     halves: bool = False,
+    arithmetic: ChooseArithmetic = in_floats,
     choices: KernelChoices = default_choices,
 ) -> DevicePlan:
     """The plan of `model`, which was lowered by the backend's layout policy. With `halves` values and constants are
-    float16 where that is accurate enough. `choices` are those of each kernel's schedule on the device."""
+    float16 where that is accurate enough, and `arithmetic` says which of them are computed so. `choices` are those of
+    each kernel's schedule on the device."""
     narrow = narrow_model(model)
-    return _plan(model, narrow, narrow.cannot, weights, KernelCompiler(backend), choices, halves=halves)
+    return _plan(model, narrow, narrow.cannot, weights, KernelCompiler(backend), choices, arithmetic, halves=halves)
 
 
 def _plan(
@@ -55,13 +59,16 @@ def _plan(
     weights: Weights,
     compiler: KernelCompiler,
     choices: KernelChoices,
+    arithmetic: ChooseArithmetic,
     *,
     halves: bool,
 ) -> DevicePlan:
     """Kernels that the backend refuses join those of `cannot`; that changes the partition, and with it textures and
     types of the others."""
     partition = partition_host(model, cannot)
-    types = StorageTypes(weights, choose_halves(model, partition) if halves else None)
+    chosen = choose_halves(model, partition) if halves else None
+    computed = FLOATS if chosen is None else arithmetic(model, chosen)
+    types = StorageTypes(weights, chosen, computed.halves)
     tensors = place_textures(model, narrow.kernels, partition, compiler.backend)
     naive: dict[int, tuple[Kernel, Placements]] = {}
     for i in partition.groups:
@@ -75,5 +82,5 @@ def _plan(
     kernels = plan_kernels(naive, choices, legal)
     groups = compile_kernels(kernels, compiler)
     if groups.refused:
-        return _plan(model, narrow, {**cannot, **groups.refused}, weights, compiler, choices, halves=halves)
-    return DevicePlan(partition, types, tensors, kernels, groups, compiler)
+        return _plan(model, narrow, {**cannot, **groups.refused}, weights, compiler, choices, arithmetic, halves=halves)
+    return DevicePlan(partition, types, tensors, kernels, groups, compiler, computed)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..dtypes import F16, DType
 from ..ir.nodes import Cast, Kernel, Load
+from ..passes.compute_in_halves import compute_in_halves
 from ..passes.narrow_types import device_dtype
 from ..passes.pack_words import PACKED
 from ..passes.store_narrow import store_narrow
@@ -17,10 +18,11 @@ from ..tensor import Tensor
 @dataclass(frozen=True, slots=True)
 class StorageTypes:
     """Constants that are integers of 8 and 16 bits are stored as such. `halves` are stored as float16, as are constants
-    that `weights` ships so; None: no tensor is."""
+    that `weights` ships so; None: no tensor is. The results in `computed` are computed in float16, too."""
 
     weights: Weights
     halves: frozenset[Tensor] | None
+    computed: frozenset[Tensor] = frozenset()
 
     def of(self, t: Tensor) -> DType:
         source = widened(t)
@@ -33,7 +35,8 @@ class StorageTypes:
 
     def apply(self, kernel: Kernel, tensors: Sequence[Tensor]) -> Kernel:
         """The kernel with its parameters, those of `tensors`, in their storage types."""
-        return store_narrow(kernel, {b: self.of(t) for b, t in zip(kernel.params, tensors, strict=True)})
+        stored = store_narrow(kernel, {b: self.of(t) for b, t in zip(kernel.params, tensors, strict=True)})
+        return compute_in_halves(stored) if tensors[-1] in self.computed else stored
 
 
 def widened(t: Tensor) -> Tensor:

@@ -35,7 +35,7 @@ def _held(node: Node) -> Iterator[tuple[Value | None, str]]:
 
 
 def _of_bits(node: Node, index: int) -> Iterator[tuple[Value | None, str]]:
-    """Of a node with elements in the input of this index, and their zero points in the last of four."""
+    """A node's elements, in the input of this index, and their zero points, in the last of four."""
     bits = node.attributes.get("bits", 4)
     assert isinstance(bits, int)
     for value in (node.inputs[index], *node.inputs[3:4]):

@@ -8,8 +8,8 @@ from dataclasses import replace
 from ..dtypes import F16, F32, DType
 from ..ir.construct import maximum, minimum
 from ..ir.lanes import Splat, lanes_of
-from ..ir.nodes import Buffer, Cast, Const, Expr, Kernel, Load, Node, Scope, Store
-from ..ir.rewrite import rewrite, walk
+from ..ir.nodes import Buffer, Cast, Const, Expr, Kernel, Load, Node, Scope, Stmt, Store
+from ..ir.rewrite import rewrite, rewrite_statements, walk
 from .legalise_floats import is_infinite
 from .math_functions import Num
 
@@ -67,7 +67,7 @@ def _is_narrow(b: Buffer) -> bool:
 
 
 def saturate_halves(kernel: Kernel) -> Kernel:
-    """float16(x)   ->   float16(min(max(x, -65504), 65504)); a float16 that was widened alone stays as it is.
+    """y[i] = float16(x)   ->   y[i] = float16(min(max(x, -65504), 65504)); a float16 that was widened stays as it is.
 
     What is beyond float16 becomes its largest number, as a mask of -3e38 needs, and no infinity, of which the next
     product would make a NaN. The model's own infinities stay, and NaN.
@@ -77,13 +77,17 @@ def saturate_halves(kernel: Kernel) -> Kernel:
         match n:
             case Cast(to, Cast(_, a)) if to == F16 and a.dtype == F16:
                 return a
-            case Cast(to, a) if to == F16 and a.dtype == F32:
-                x = Num(a, lanes_of(a))
-                finite = Num(minimum(maximum(a, _bound(-LARGEST, a)), _bound(LARGEST, a)), x.lanes)
-                return Cast(F16, is_infinite(x).where(x, finite, x).e)
         return None
 
-    body = rewrite(kernel.body, rule)
+    def store(n: Node) -> Stmt | None:
+        match n:
+            case Store(b, indices, Cast(to, a)) if to == F16 and a.dtype == F32:
+                x = Num(a, lanes_of(a))
+                finite = Num(minimum(maximum(a, _bound(-LARGEST, a)), _bound(LARGEST, a)), x.lanes)
+                return Store(b, indices, Cast(F16, is_infinite(x).where(x, finite, x).e))
+        return None
+
+    body = rewrite_statements(rewrite(kernel.body, rule), store)
     return kernel if body is kernel.body else replace(kernel, body=body)
 
 

@@ -104,7 +104,7 @@ class Weights:
 
     @property
     def types_in_memory(self) -> dict[str, int]:
-        """Those of memory."""
+        """The bytes of memory, likewise."""
         return {name: size for name, size in self._types_in_memory.most_common() if size}
 
     def blob(self) -> bytes:

@@ -16,6 +16,7 @@ from ..ir.all_reduce import AllReduce
 from ..ir.grid import find_grid
 from ..ir.nodes import Barrier, Kernel
 from ..ir.rewrite import walk
+from ..passes.compute_in_halves import compute_in_floats, compute_in_halves
 from ..passes.count_work import count_work
 from ..passes.pack_words import PACKED
 from ..passes.reduce_by_subgroups import reduce_by_subgroups
@@ -129,13 +130,16 @@ class ComputeBackend(ABC):
         return CompiledKernel(device_kernel, scheduled.params, (None,) * len(scheduled.params))
 
     def _schedule(self, naive: Kernel, choices: Choices) -> Kernel:
-        wide, narrow = load_wide(naive)
+        in_floats = compute_in_floats(naive)
+        wide, narrow = load_wide(in_floats)
         self.observe("load_wide", wide)
         halves = {wide.params[i] for i, dtype in narrow.items() if dtype in (F16, I8, U8)}
         words = narrow.get(len(wide.params) - 1) in PACKED
         scheduled = schedule_by(lambda c: schedule_simt(wide, self.target, c, halves, words=words), choices, naive.name)
         self.observe("schedule_simt", scheduled)
         scheduled = store_narrow(scheduled, {scheduled.params[i]: dtype for i, dtype in narrow.items()})
+        if in_floats is not naive:
+            scheduled = compute_in_halves(scheduled)
         self.observe("store_narrow", scheduled)
         return scheduled
 

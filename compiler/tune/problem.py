@@ -11,7 +11,7 @@ from ..bundle import make_manifest
 from ..choices import DEFAULT, Choices, Decision, Replay
 from ..cpu.compile_for_cpu import plan_for_cpu
 from ..driver.build import make_artifact_of
-from ..driver.compile_target import CompileTarget
+from ..driver.compile_target import FAST_HALVES, CompileTarget
 from ..driver.cpu_target import CpuTarget
 from ..driver.device_target import DeviceTarget
 from ..driver.optimise_model import Optimised, import_graph, optimise_model
@@ -85,6 +85,11 @@ class Problem:
             raise InputError(f"target {target!r} cannot be tuned; choose one of {', '.join(TUNED)}")
         self.row = TARGETS[target]
         self.row.check_precision(options.precision)
+        if options.precision == FAST_HALVES:
+            raise InputError(
+                f"--precision {FAST_HALVES}: which kernels compute in float16 follows from errors in the whole model; "
+                "search with --precision f16, whose records fit those that stay as they are"
+            )
         self.target = target
         self.name = printable(model.name)
         self.cache: Cache = open_cache(enabled=options.cache)

@@ -76,7 +76,7 @@ class SearchSession:
 
     def tolerance(self, *, layer: bool = False) -> float:
         """Tolerance of a candidate's results: those of a layer may be computed by Winograd's algorithm."""
-        return tolerance_of(halves=self.problem.options.precision == "f16", winograd=layer)
+        return tolerance_of(halves=self.problem.options.stores_halves, winograd=layer)
 
     def known_trials(self, key: str) -> list[TuningRecord]:
         """Trials on this device; all that were built count as trials of this search."""
@@ -88,7 +88,7 @@ class SearchSession:
     def reference(self, key: str, piece: Piece, inputs: Mapping[str, Array]) -> Reference:
         """The results of a task's default, computed when its first candidate is there. Raises DeviceError."""
         if key not in self._references:
-            halves = self.problem.options.precision == "f16"
+            halves = self.problem.options.stores_halves
             self._references[key] = reference_of(piece, inputs, self._compute, halves=halves)
         return self._references[key]
 

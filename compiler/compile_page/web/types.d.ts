@@ -95,7 +95,7 @@ export interface Report {
   /** By target the products of a run, by the types of operands and sums. */
   products: Readonly<Partial<Record<Target, Readonly<Record<string, number>>>>>;
   weightBytes: number;
-  /** Those bytes by the type of the elements. */
+  /** Bytes of weights by the type of the elements. */
   weightTypes: Readonly<Record<string, number>>;
   /** With the option `weights`. */
   quantization?: Quantization;
