@@ -93,8 +93,8 @@ def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
     type=click.Choice(ACTIVATIONS),
     default="model",
     show_default=True,
-    help="Products of weights in few bits (MatMulNBits): int8 quantises the other operand, in "
-    "blocks, which is several times as fast; f32 does not; model: where its accuracy_level is 4.",
+    help="Products by weights that have scales of blocks (MatMulNBits, --weights int4): int8 quantises the other "
+    "operand, too, which is several times as fast; f32 does not; model: MatMulNBits whose accuracy_level is 4.",
 )
 @quantize_options
 @click.option(

@@ -11,6 +11,7 @@ from ..bundle import VARIANTS
 from ..errors import InputError
 from ..frontends.model_inputs import ModelInputs
 from ..graph.convert_float16 import convert_float16
+from ..graph.multiply_blocks import multiply_blocks
 from ..graph.passes import GRAPH_PASSES, GraphPass
 from ..graph.round_constants import round_constants
 from ..graph.set_activations import activations_in_bytes, activations_in_floats
@@ -39,7 +40,7 @@ REQUIRED_PASSES: tuple[GraphPass, ...] = (convert_float16,)
 _OF_ACTIVATIONS: Mapping[str, tuple[GraphPass, ...]] = {
     "model": (),
     "f32": (activations_in_floats,),
-    "int8": (activations_in_bytes,),
+    "int8": (activations_in_bytes, multiply_blocks),
 }
 
 

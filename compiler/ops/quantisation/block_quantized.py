@@ -24,7 +24,10 @@ from ..movement.reshaping import reshaped
 from ..products.linear import mat_mul_of
 from .packed_products import Quanta, packed_products
 
-_BITS = (2, 4, 8)
+BITS = (2, 4, 8)
+
+LEAST_BLOCK = 16
+"""Elements of a block: a power of two, so that no block begins within a byte."""
 
 QUANTA = 4
 """The accuracy_level that allows activations of 8 bits."""
@@ -190,8 +193,8 @@ _FP4 = np.asarray([*_HALF_FP4, *(-v for v in _HALF_FP4)], np.float32)
 
 def _bits(call: Call) -> int:
     bits = call.attribute("bits", 4)
-    if bits not in _BITS:
-        listed = ", ".join(map(str, _BITS))
+    if bits not in BITS:
+        listed = ", ".join(map(str, BITS))
         raise call.unsupported(f"attribute bits={bits}", f"quantize to one of {listed} bits")
     return bits
 
@@ -199,7 +202,7 @@ def _bits(call: Call) -> int:
 def _block_size(call: Call, default: int) -> int:
     """The attribute, a power of two of at least 16, so that no block begins within a byte."""
     size = call.attribute("block_size", default)
-    if size < 16 or size & (size - 1):
+    if size < LEAST_BLOCK or size & (size - 1):
         raise call.unsupported(f"attribute block_size={size} is no power of two from 16 on", "the model is invalid")
     return size
 
