@@ -13,7 +13,7 @@ from ..ir.nest import Pointwise, Reduction, match_nest, match_reduction
 from ..ir.nodes import Buffer, Kernel, Stmt
 from ..ir.rewrite import loads
 from ..ir.simplify import simplify_stmt
-from ..target import GpuTarget, MatrixFacts
+from ..target import LANES, GpuTarget, MatrixFacts
 from .expand_entries import expand_entries
 from .rules.long_sums import MOST_PRODUCTS, block_products, block_sums
 from .rules.roles import SUMS, Roles, find_roles
@@ -24,9 +24,10 @@ from .rules.simt_reduction import simt_reduction
 from .rules.simt_staged import INVOCATIONS, simt_staged
 from .rules.simt_transform import simt_transform
 from .rules.simt_words import simt_words, stores_words
-from .rules.simt_workgroup import simt_workgroup
+from .rules.simt_workgroup import SMALLEST, simt_workgroup
 from .rules.staging import StagedPlan, plan_staged, prepare_staged
 from .rules.transform import transform_loops
+from .rules.word_sums import multiplies_words
 from .split_groups import split_groups
 from .steps import preload
 
@@ -122,5 +123,8 @@ def _suits(plan: StagedPlan, facts: MatrixFacts, halves: Set[Buffer]) -> bool:
 
 def _is_shared(nest: Reduction, target: GpuTarget) -> bool:
     """Whether few invocations would each reduce many elements."""
-    outputs = prod(v.extent for v in nest.loops)
-    return outputs < target.minimum_occupancy and prod(v.extent for v in nest.over) >= target.long_reduction
+    outputs, elements = (prod(v.extent for v in loops) for loops in (nest.loops, nest.over))
+    if multiplies_words(nest):
+        # An invocation has a vector of columns, and an element is a span.
+        return outputs // LANES < target.minimum_occupancy and elements >= SMALLEST
+    return outputs < target.minimum_occupancy and elements >= target.long_reduction

@@ -96,6 +96,7 @@ _PRODUCTS += [
     _with_quanta("2-quanta", 2, None, (2,)),
     _with_quanta("4-quanta-rows", 4, _bytes(32, 2), (7,), (16, 40, 32)),
     _with_quanta("4-quanta-large-blocks", 4, None, (2, 3), (128, 256, 48)),
+    _with_quanta("4-quanta-deep", 4, None, (1,), (16, 280, 20)),
     _with_quanta("2-quanta-one-block", 2, None, (1,), (64, 48, 5)),
 ]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import onnx
 import pytest
@@ -13,19 +15,22 @@ from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.ir.printer import print_kernel
 from webnn_compile.pipeline.lower_model import lower_model
-from webnn_compile.target import WASM_PLAIN, WASM_RELAXED, Target, layouts_for
+from webnn_compile.schedule.schedule_simt import schedule_simt
+from webnn_compile.simt.backend import layouts_of
+from webnn_compile.target import WASM_PLAIN, WASM_RELAXED, WEBGPU, GpuTarget, Target, layouts_for
 
 K, N, SIZE = 64, 48, 32
+BUSY = replace(WEBGPU, minimum_occupancy=1)
 
 
-def product(rows: int | str) -> onnx.ModelProto:
-    packed = np.random.default_rng(0).integers(0, 256, (N, K // SIZE, SIZE // 2)).astype(np.uint8)
-    scales = (np.abs(random((N, K // SIZE), 1)) * 0.1).astype(np.float32)
-    attributes = {"K": K, "N": N, "bits": 4, "block_size": SIZE, "accuracy_level": 4}
+def product(rows: int | str, depth: int = K) -> onnx.ModelProto:
+    packed = np.random.default_rng(0).integers(0, 256, (N, depth // SIZE, SIZE // 2)).astype(np.uint8)
+    scales = (np.abs(random((N, depth // SIZE), 1)) * 0.1).astype(np.float32)
+    attributes = {"K": depth, "N": N, "bits": 4, "block_size": SIZE, "accuracy_level": 4}
     graph = helper.make_graph(
         [helper.make_node("MatMulNBits", ["x", "w", "s"], ["y"], domain="com.microsoft", **attributes)],
         "few bits",
-        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [rows, K])],
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [rows, depth])],
         [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [rows, N])],
         [numpy_helper.from_array(packed, "w"), numpy_helper.from_array(scales, "s")],
     )
@@ -59,3 +64,12 @@ def test_one_row_has_tiles_of_a_panel() -> None:
 @pytest.mark.parametrize("rows", [6, "rows"])
 def test_rows_share_weights(rows: int | str) -> None:
     assert "local acc: float32[2, 8]" in scheduled(rows, WASM_RELAXED)
+
+
+@pytest.mark.parametrize(("depth", "target", "shared"), [(512, WEBGPU, True), (64, WEBGPU, False), (512, BUSY, False)])
+def test_workgroups_share_deep_columns(depth: int, target: GpuTarget, shared: bool) -> None:
+    """Where few invocations would each add the sums of many blocks."""
+    lowered = lower_model(run_graph_passes(import_model(product(1, depth))), policy=layouts_of(target))
+    (kernel,) = (k for k in lowered.kernels if any(p.name.endswith("words") for p in k.params))
+    text = print_kernel(schedule_simt(kernel, target))
+    assert ("of workgroup" in text) == shared

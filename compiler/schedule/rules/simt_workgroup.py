@@ -33,6 +33,7 @@ from ...ir.sort_key import from_sort_key, sort_key
 from ...target import LANES, GpuTarget
 from ..access import accesses, vectorisable
 from ..steps import fuse, rounded, split
+from .word_sums import multiplies_words
 
 SMALLEST, LARGEST = 16, 256
 """Invocations of a workgroup; the largest that every device supports."""
@@ -47,7 +48,7 @@ def simt_workgroup(stmt: Stmt, nest: Reduction, target: GpuTarget, choices: Choi
             local acc; acc = 0; for ko reduce: acc = acc + x[i, 64*ko + t]; acc = + of workgroup(acc);
             if t < 1: y[i] = f(a + acc)
     """
-    along = any(a.stride(nest.over[-1]) == 1 for a in accesses(nest.value))
+    along = any(a.stride(nest.over[-1]) == 1 for a in accesses(nest.value)) and not multiplies_words(nest)
     results: Var | None = None
     if not along and nest.loops and nest.loops[-1].extent % LANES == 0 and vectorisable(stmt, nest.loops[-1]):
         stmt, ((_, results),) = split(stmt, nest.loops[-1], [rounded(nest.loops[-1], LANES)])

@@ -20,11 +20,16 @@ TILE = 4
 """Vectors of sums."""
 
 
+def multiplies_words(nest: Reduction) -> bool:
+    """Whether its elements are sums of products of words."""
+    return any(isinstance(n, Binary) and n.op == QUADS for n in walk(nest.value))
+
+
 def sums_words(stmt: Stmt, nest: Reduction, target: Target) -> bool:
     """Whether the nest sums products of words, for columns that make whole vectors."""
     if not nest.loops or nest.loops[-1].extent % target.lanes or not vectorisable(stmt, nest.loops[-1]):
         return False
-    return any(isinstance(n, Binary) and n.op == QUADS for n in walk(nest.value))
+    return multiplies_words(nest)
 
 
 def schedule_word_sums(stmt: Stmt, nest: Reduction, target: Target, choices: Choices) -> Stmt:
