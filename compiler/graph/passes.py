@@ -16,6 +16,7 @@ from .merge_duplicates import merge_duplicates
 from .move_quanta import move_quanta
 from .remove_identities import remove_identities
 from .share_transposes import share_transposes
+from .tabulate_quanta import tabulate_quanta
 
 GraphPass = Callable[[Graph], Graph]
 """Returns the same object where nothing changed."""
@@ -24,6 +25,7 @@ GRAPH_PASSES: tuple[GraphPass, ...] = (
     eliminate_dead_code,  # first, so that unused outputs hinder no other pass
     convert_float16,
     move_quanta,
+    tabulate_quanta,
     integer_products,
     centre_quanta,
     fold_constants,
@@ -34,7 +36,7 @@ GRAPH_PASSES: tuple[GraphPass, ...] = (
     share_transposes,
 )
 
-ONNX_PASSES = tuple(p for p in GRAPH_PASSES if p not in (move_quanta, integer_products, centre_quanta))
+ONNX_PASSES = tuple(p for p in GRAPH_PASSES if p not in (move_quanta, tabulate_quanta, integer_products, centre_quanta))
 """Passes that leave operators of ONNX's domains alone in a graph, as an ONNX file has them."""
 
 

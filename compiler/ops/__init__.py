@@ -16,6 +16,7 @@ from .products import attention, convolution, convolution_transpose, einsum, fou
 from .quantisation import (
     block_quantized,
     dequantized_products,
+    look_up,
     quantized,
     quantized_linear,
     quantized_products,
@@ -62,7 +63,7 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         softmax,
     ),
     "com.microsoft": (fused, fused_normalisation, packed_attention, quantized, quantized_linear, block_quantized),
-    OWN_DOMAIN: (dequantized_products, storage),
+    OWN_DOMAIN: (dequantized_products, look_up, storage),
 }
 """By domain ("" for ai.onnx), the files that define its operators."""
 
