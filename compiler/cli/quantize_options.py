@@ -31,10 +31,17 @@ class Numbers(click.ParamType[tuple[float, ...]]):
             self.fail(f"{value!r} is not of the form 0.485,0.456,0.406", param, ctx)
 
 
+def _check_quantize(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    if value not in (None, "int8"):
+        raise click.BadParameter(f"{value!r} is not 'int8'; weights alone may be others: --weights {value}")
+    return value
+
+
 _OPTIONS = (
     click.option(
         "--quantize",
-        type=click.Choice(["int8"]),
+        metavar="int8",
+        callback=_check_quantize,
         help="int8: layers compute in eight bits, by ranges that are measured on the data of --calibrate.",
     ),
     click.option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -27,7 +28,7 @@ def describe_quantization(q: Quantization) -> Iterable[tuple[str, str]]:
     if not q.samples:
         yield "", "errors are those of the weights alone: without LLVM the model does not run here"
     else:
-        errors = ", ".join(f"{name} {e:.2%}" for name, e in q.outputs.items())
+        errors = ", ".join(f"{name} {_error(e)}" for name, e in q.outputs.items())
         yield "", f"error of outputs on {q.samples} {'run' if q.samples == 1 else 'runs'}: {errors}"
     if q.exact is not None and q.accuracy is not None:
         yield "", f"top-1: {q.accuracy.right} of {q.accuracy.of} right, in float32 {q.exact.right}"
@@ -37,6 +38,10 @@ def describe_quantization(q: Quantization) -> Iterable[tuple[str, str]]:
             yield "", f"{what}, which reduced errors: {', '.join(names[:_SHOWN])}{more}"
 
 
+def _error(error: float) -> str:
+    return f"{error:.2%}" if isfinite(error) else "no number"
+
+
 def print_layers(q: Quantization, *, stderr: bool) -> None:
     """A table of all layers, those with the largest errors first."""
     say("", err=stderr)
@@ -44,7 +49,7 @@ def print_layers(q: Quantization, *, stderr: bool) -> None:
     for column in ("layer", "operator", "weights", "bytes", "own error", "in the model", ""):
         table.add_column(column, justify="right" if column in _NUMBERS else "left")
     rows = []
-    for x in sorted(q.layers, key=lambda x: -x.own):
-        in_model = "-" if x.in_model is None else f"{x.in_model:.2%}"
-        rows.append((x.node, x.operator, x.form, size(x.bytes[1]), f"{x.own:.2%}", in_model, x.kept))
+    for x in sorted(q.layers, key=lambda x: -x.own if isfinite(x.own) else -inf):
+        in_model = "-" if x.in_model is None else _error(x.in_model)
+        rows.append((x.node, x.operator, x.form, size(x.bytes[1]), _error(x.own), in_model, x.kept))
     show_table(table, rows, width=None if is_terminal() else WIDTH, stderr=stderr)

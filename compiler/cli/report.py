@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..driver.quantization_data import quantization_data
+from ..driver.quantization_data import finite, quantization_data
 from ..errors import InputError
 from ..program.count_products import count_products
 from ..program.device_program import DeviceProgram, HostCall, Launch
@@ -325,7 +325,9 @@ def _device_data(build: DeviceBuild) -> dict[str, Any]:
         "kernels": len(p.kernels),
         "launches": [_launch(s) for s in p.work],
         "products": count_products(p.work),
-        "arithmetic": [asdict(layer) for layer in build.arithmetic.layers],
+        "arithmetic": [
+            {**asdict(x), "error": finite(x.error), "largest": finite(x.largest)} for x in build.arithmetic.layers
+        ],
         "crossings": p.readbacks,
         "prepared": _prepared_data(p),
         "bytes": {"code": build.code_bytes, "device": p.bytes},

@@ -25,11 +25,13 @@ def quantize_first(model: Path, work: Work, report: Report) -> tuple[Source, Wor
         return model, work
     from ..quantization.quantize_model import inputs_left, quantize_model
 
+    save = options.quantize.save
+    if save is not None and save.exists() and save.samefile(model):
+        raise InputError(f"--save-quantized {save} is the model itself: give another file")
     with work.timed("quantise"):
         quantized, report.quantization = quantize_model(
             model, options.inputs, options.quantize, work.cache, options.compile_memory
         )
-    save = options.quantize.save
     if save is not None:
         try:
             save.write_bytes(quantized.SerializeToString())

@@ -26,7 +26,9 @@ class Sums:
         self._size: dict[str, float] = {}
 
     def add(self, name: str, exact: Array, value: Array) -> None:
-        difference = value - exact
+        exact = exact.astype(np.float64)
+        with np.errstate(invalid="ignore"):  # of infinities
+            difference = value.astype(np.float64) - exact
         self._error[name] = self._error.get(name, 0.0) + float(np.vdot(difference, difference))
         self._size[name] = self._size.get(name, 0.0) + float(np.vdot(exact, exact))
 

@@ -47,6 +47,7 @@ def quantize_static(
     done = next((n for n in graph.nodes if n.op in _QUANTIZING), None)
     if done is not None:
         raise InputError(f"the model is quantised already ({done}); give the model of float32")
+    _check_samples(graph, samples)
     work = _Work(graph, samples, static, keep, labels, cache)
     every = [u for u in work.every if u.layer]
     if not every:
@@ -148,6 +149,17 @@ class _Work:
         """The accuracy of a model whose first output is `results`."""
         assert self.labels is not None
         return measure_accuracy(zip(self.samples, results, strict=True), self.labels)
+
+
+def _check_samples(graph: Graph, samples: Sequence[Sample]) -> None:
+    """Raises InputError for data without ranges: all elements of all inputs are equal."""
+    names = [v.name for v in graph.inputs if v.dtype.is_float]
+    values = {float(e) for s in samples for n in names for a in [s.inputs[n]] if a.size for e in (a.min(), a.max())}
+    if len(values) == 1:
+        raise InputError(
+            f"all elements of the calibration data are {values.pop():g}: ranges would be those of this value alone; "
+            "give data like the model's own"
+        )
 
 
 def _equalized(work: _Work) -> tuple[_Work, tuple[str, ...]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from ..dtypes import F32
 from ..errors import InputError
 from ..graph.ir import Array, Graph, Node, Value
@@ -49,9 +51,18 @@ def quantize_weights(
     """
     layers = list(_layers(graph, form))
     if not layers:
-        raise InputError(f"the model has no {', '.join(_AXES)} with {LEAST_WEIGHTS} constant weights or more")
-    kept = dict.fromkeys(match_names(keep, [x.node.name for x in layers]), "--keep")
-    own = _own_errors(graph, layers, samples, cache) if samples else _errors_of_weights(layers)
+        raise InputError(
+            f"the model has no {', '.join(_AXES)} with {LEAST_WEIGHTS} or more constant weights of float32: leave "
+            "--weights out; weights that are quantised already stay as they are"
+        )
+    kept = {x.node.name: "its weights are in fewer bits already" for x in layers if x.weights in graph.folded}
+    kept |= {x.node.name: "its weights are NaN or infinite" for x in layers if not np.isfinite(x.elements).all()}
+    others = [x for x in layers if x.node.name not in kept]
+    kept |= dict.fromkeys(match_names(keep, [x.node.name for x in layers]), "--keep")
+    own = {
+        **dict.fromkeys(kept, 0.0),
+        **(_own_errors(graph, others, samples, cache) if samples else _errors_of(others)),
+    }
     kept |= {
         n: f"its error is above {LARGEST_ERROR:.0%}" for n, e in own.items() if not e <= LARGEST_ERROR and n not in kept
     }
@@ -64,7 +75,7 @@ def quantize_weights(
         in_model, outputs = comparison.layers, comparison.outputs
     rows = []
     for x in layers:
-        name, before = x.node.name, 4 * graph.constants[x.weights].size
+        name, before = x.node.name, _bytes(graph, x.weights)
         why = kept.get(name, "")
         rows.append(
             QuantizedLayer(
@@ -80,6 +91,12 @@ def quantize_weights(
     return QuantizedModel(
         model.graph, model.stored, Quantization(f"{form} weights", tuple(rows), outputs, len(samples))
     )
+
+
+def _bytes(graph: Graph, value: Value) -> int:
+    """The bytes of the file that a constant takes."""
+    node = graph.folded.get(value)
+    return graph.constants[value].nbytes if node is None else sum(_bytes(graph, v) for v in node.reads)
 
 
 def _layers(graph: Graph, form: WeightFormat) -> Iterator[_Layer]:
@@ -99,7 +116,8 @@ def _layers(graph: Graph, form: WeightFormat) -> Iterator[_Layer]:
             summed, channels = channels, summed
         key = value, summed % data.ndim, channels % data.ndim
         if key not in stored:
-            stored[key] = encode_weights(data, form, *key[1:])
+            with np.errstate(all="ignore"):  # of weights that are no numbers, which stay
+                stored[key] = encode_weights(data, form, *key[1:])
         yield _Layer(node, value, data, stored[key])
 
 
@@ -125,7 +143,7 @@ def _reading(layer: _Layer, value: Value) -> Node:
     return replace(layer.node, inputs=tuple(value if v is layer.weights else v for v in layer.node.inputs))
 
 
-def _errors_of_weights(layers: Sequence[_Layer]) -> dict[str, float]:
+def _errors_of(layers: Sequence[_Layer]) -> dict[str, float]:
     sums = Sums()
     for x in layers:
         sums.add(x.node.name, x.elements, x.stored.decoded)

@@ -188,6 +188,8 @@ def _split(file: str, arrays: Mapping[str, Array], inputs: Sequence[Value]) -> l
         each = ", ".join(f"{name}: {len(p)}" for name, p in parts.items())
         raise InputError(f"{file}: its arrays hold different numbers of samples ({each}); give as many of each input")
     (count,) = counts
+    if not count:
+        raise InputError(f"{file}: its arrays hold no sample: the first axis is empty; give at least one")
     names = [file] if count == 1 else [f"{file}[{i}]" for i in range(count)]
     return [Sample((name,), {v: parts[v][i] for v in parts}) for i, name in enumerate(names)]
 
@@ -208,6 +210,8 @@ def _parts(file: str, array: Array, value: Value) -> list[Array]:
             f"{value.dtype}{shown(shape)}; convert the array"
         )
     data = np.ascontiguousarray(data.astype(value.dtype.numpy))
+    if not rows and batch:
+        return []
     return [data] if _fits(data.shape, shape) else np.split(data, rows // batch)
 
 

@@ -95,10 +95,15 @@ INT8, WEIGHTS = ("--quantize", "int8"), ("--weights", "int8")
         ((*INT8, "--calibrate", "data", "--mean", "a"), "'a' is not of the form 0.485,0.456,0.406"),
         ((*INT8, "--calibrate", "data", "--save-quantized", "data"), "--save-quantized data: give the path of a file"),
         ((*INT8, "--calibrate", "data", "--labels", "net.onnx"), "--labels net.onnx: it is no JSON"),
+        (("--quantize", "int4"), "'int4' is not 'int8'; weights alone may be others: --weights int4"),
+        (
+            (*WEIGHTS, "--save-quantized", "net.onnx"),
+            "--save-quantized net.onnx is the model itself: give another file",
+        ),
         (("--weights", "int5"), "--weights int5: choose one of f16, int8, int4, nf4"),
         ((*WEIGHTS, "--per-tensor"), "--per-tensor, .* are for --quantize int8: give that, too"),
         (("--keep", "conv"), "--keep and --save-quantized are for --quantize or --weights: give that, too"),
-        (WEIGHTS, "has no Conv, ConvTranspose, Gather, Gemm, MatMul with 1024 constant weights or more"),
+        (WEIGHTS, "has no Conv, ConvTranspose, Gather, Gemm, MatMul with 1024 or more constant weights of float32"),
     ],
 )
 def test_mistakes(folder: Path, options: tuple[str, ...], message: str) -> None:

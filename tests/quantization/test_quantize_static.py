@@ -198,9 +198,10 @@ def test_biases_are_corrected_where_that_helps() -> None:
             r"float32\[1, 4, 8, 8\], and the input takes float32\[1, 3, 8, 8\]",
         ),
         (residual(), [{"x": np.full((1, 3, 8, 8), np.nan, np.float32)}], "NaN or infinite on calibration data"),
+        (residual(), [{"x": np.ones((2, 3, 8, 8), np.float32)}], "all elements of the calibration data are 1: ranges"),
         (residual(), None, "measures ranges on data: give --calibrate"),
     ],
-    ids=["no layer", "no data", "no such input", "another shape", "NaN", "no folder"],
+    ids=["no layer", "no data", "no such input", "another shape", "NaN", "one value", "no folder"],
 )
 def test_mistakes(proto: onnx.ModelProto, data: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):

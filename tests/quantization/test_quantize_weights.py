@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import webnn_compile
 from onnx_models import Array, model, node, onnxruntime_results, random
 from quantization.networks import mixer, operators
+from webnn_compile.driver.quantization_data import quantization_data
 from webnn_compile.errors import InputError
 from webnn_compile.quantization.encode import encode_weights
 from webnn_compile.quantization.result import Quantization
@@ -107,7 +109,7 @@ def test_weights_that_layers_share_are_stored_once() -> None:
 
 def test_few_weights_are_left() -> None:
     proto = model([node("MatMul", ["x", "w"], ["y"])], {"x": [2, 8]}, ["y"], {"w": random((8, 8))})
-    with pytest.raises(InputError, match="MatMul with 1024 constant weights or more"):
+    with pytest.raises(InputError, match="MatMul with 1024 or more constant weights of float32: leave --weights out"):
         webnn_compile.quantize(proto, weights="int8")
 
 
@@ -115,6 +117,49 @@ def test_few_weights_are_left() -> None:
 def test_formats_that_there_are_not(text: str) -> None:
     with pytest.raises(InputError, match=f"--weights .*choose one of {', '.join(WEIGHT_FORMATS)}"):
         parse_weights(text)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("text", ["f16", "int8", "int4", "nf4"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_weights_that_are_no_numbers_stay(text: str, value: float) -> None:
+    weights = {"odd": random((64, 64)), "fine": random((64, 64), 1)}
+    weights["odd"][3, 4] = value
+    nodes = [node("MatMul", ["x", name], [f"y{i}"], name) for i, name in enumerate(weights)]
+    reports: list[Quantization] = []
+    webnn_compile.quantize(model(nodes, {"x": [2, 64]}, ["y0", "y1"], weights), weights=text, report=reports.append)
+    kept = {x.node: x.kept for x in reports[0].layers}
+    assert kept == {"odd": "its weights are NaN or infinite", "fine": ""}
+    data = quantization_data(reports[0])
+    assert json.loads(json.dumps(data, allow_nan=False)) == data | {"equalized": [], "corrected": []}
+    assert data["outputs"]["y0"] is None
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scale", [1e30, 1e-30])
+def test_errors_of_large_and_small_weights(scale: float) -> None:
+    """Squares of these are no float32."""
+    product = node("MatMul", ["x", "w"], ["y"])
+    reports: list[Quantization] = []
+    for factor in (1, scale):
+        proto = model([product], {"x": [2, 64]}, ["y"], {"w": (random((64, 64)) * factor).astype(np.float32)})
+        webnn_compile.quantize(proto, weights="int8", report=reports.append)
+    (usual,), (other,) = (r.layers for r in reports)
+    assert 0.001 < usual.own < 0.01
+    assert other.own == pytest.approx(usual.own, rel=1e-3)
+
+
+def test_weights_of_a_quantised_model_are_not_rounded_again() -> None:
+    weights = {"a": random((64, 64)), "b": random((64, 64), 1)}
+    nodes = [node("MatMul", ["x", "a"], ["m"], "first"), node("MatMul", ["m", "b"], ["y"], "second")]
+    quantized = webnn_compile.quantize(model(nodes, {"x": [2, 64]}, ["y"], weights), weights="int8", keep=["second"])
+    reports: list[Quantization] = []
+    again = webnn_compile.quantize(quantized, weights="int4", report=reports.append)
+    first, second = reports[0].layers
+    assert (first.kept, first.bytes) == ("its weights are in fewer bits already", (64 * 64 + 4 * 64,) * 2)
+    assert (second.kept, second.form) == ("", "int4:block=32")
+    types = [t.data_type for t in again.graph.initializer if len(t.dims) == 2 and t.dims[0] == 64]
+    assert sorted(types) == sorted([onnx.TensorProto.INT8, onnx.TensorProto.INT4])
 
 
 def test_weights_of_few_bits_that_are_kept_stay_as_they_are() -> None:

@@ -112,6 +112,7 @@ X, IDS, TEXT = value("x", 1, 3, 8, 8), value("ids", 1, 4, dtype=I64), value("mas
         (lambda f: np.savez(f / "x.npz", y=np.zeros(2)), [X], "holds no array named 'x', an input of the model, but y"),
         (lambda f: np.save(f / "x.npy", np.zeros((1, 4))), [IDS, TEXT], "fits no input: the model has ids, mask; name"),
         (lambda f: np.save(f / "ids.1.npy", np.zeros((1, 4), int)), [IDS, TEXT], r"no calibration file mask\.1\.npy"),
+        (lambda f: np.save(f / "x.npy", np.zeros((0, 3, 8, 8))), [X], r"x\.npy: its arrays hold no sample"),
         (
             lambda f: [np.save(f / f"{n}.npy", np.zeros((k, 4), int)) for n, k in (("ids", 2), ("mask", 3))],
             [IDS, TEXT],

@@ -171,11 +171,11 @@ function quantisedText({ form, layers }) {
 
 /** @param {import('./types.js').Quantization} quantization */
 function showLayers({ layers }) {
-  const sorted = [...layers].sort((a, b) => b.error - a.error);
+  const sorted = [...layers].sort((a, b) => (b.error ?? Infinity) - (a.error ?? Infinity));
   showRows(
     element('layer-table', HTMLTableElement),
     sorted.map(({ node, operator, weights, bytes, error, kept = '' }) =>
-      tableRow([node, operator, weights, size(bytes.after), percent(error), kept]),
+      tableRow([node, operator, weights, size(bytes.after), error === null ? 'no number' : percent(error), kept]),
     ),
   );
 }

@@ -74,7 +74,7 @@ export interface Card {
   outputs: readonly Port[];
 }
 
-/** Layers whose weights are in fewer bits; `kept` says why one stays in float32, `error` is that of its weights. */
+/** Layers whose weights are in fewer bits; `kept` says why one stays in float32, `error` is that of its weights, null where these are NaN or infinite. */
 export interface Quantization {
   form: string;
   layers: readonly {
@@ -82,7 +82,7 @@ export interface Quantization {
     operator: string;
     weights: string;
     bytes: { before: number; after: number };
-    error: number;
+    error: number | null;
     kept?: string;
   }[];
 }
