@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from .costs import CPU_COSTS, CpuCosts
-from .dtypes import DType
-from .ir.scalar_ops import DOTS
+from .ir.scalar_ops import DOTS, Dot
 
 LANES = 4
 """Elements of a vector of every device's language: vec4f, float4. A processor has as many or more: `Target.lanes`."""
@@ -38,9 +37,9 @@ class Target:
     short_dots: bool = False
 
     @property
-    def byte_type(self) -> DType | None:
-        """The type of bytes that it multiplies, and adds four products of, in one instruction; None for none."""
-        return next((DOTS[op].a for op in self.dots if DOTS[op].a.bits == 8), None)
+    def quads(self) -> Dot | None:
+        """The dot of four bytes that is an instruction; None for none."""
+        return next((DOTS[op] for op in self.dots if DOTS[op].group == 4), None)
 
     def tile_rows(self, vectors: int) -> int:
         """Rows of a register tile `vectors` wide: accumulators, one row of B and one element of A must fit."""
@@ -67,6 +66,16 @@ WASM_RELAXED = Target(
     dots=("wasm_dot_pairs",),
     short_dots=True,
 )
+
+
+# Relaxed dots of four bytes are exact by the engine: for signed activations (Arm), for unsigned ones (x86 with
+# AVX-VNNI), or for these where sums of two products fit int16 (other x86). Weights are repacked at load, from their
+# layout for pairs.
+WASM_BYTES = {
+    "signed": replace(WASM_RELAXED, name="wasm-signed", dots=("wasm_dot_pairs", "wasm_dot_signed_quads")),
+    "unsigned": replace(WASM_RELAXED, name="wasm-unsigned", dots=("wasm_dot_pairs", "wasm_dot_unsigned_quads")),
+    "narrow": replace(WASM_RELAXED, name="wasm-narrow", dots=("wasm_dot_pairs", "wasm_dot_narrow_quads")),
+}
 
 
 GENERIC = Target("generic", lanes=4, registers=14, fused=False)
@@ -147,8 +156,8 @@ class LayoutPolicy:
     `shared` which of those that several invocations share, all but products; `occupancy`: products of fewer tiles
     are made in parts; `in_place`: a kernel may write where it has read an operand; `copied_columns`: the rows of a
     product from which on an operand that it cannot load vectors of is copied (None for never); `integers`: products of
-    int16 may be faster than those of float32; `byte_type`: the type of bytes that processors multiply by int8, and add
-    four products of, in one instruction (None for none).
+    int16 may be faster than those of float32; `quads`: the dot of four bytes that is an
+    instruction (None for none).
     """
 
     windows: tuple[int, ...] | None = None
@@ -163,7 +172,7 @@ class LayoutPolicy:
     in_place: bool = True
     copied_columns: int | None = None
     integers: bool = False
-    byte_type: DType | None = None
+    quads: Dot | None = None
 
 
 CPU_LAYOUTS = LayoutPolicy(copied_columns=8, integers=True)
@@ -171,4 +180,4 @@ CPU_LAYOUTS = LayoutPolicy(copied_columns=8, integers=True)
 
 def layouts_for(target: Target) -> LayoutPolicy:
     """The layout policy of a processor."""
-    return replace(CPU_LAYOUTS, byte_type=target.byte_type)
+    return replace(CPU_LAYOUTS, quads=target.quads)

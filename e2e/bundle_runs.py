@@ -27,9 +27,9 @@ RUN = (
     found.push(Object.fromEntries(outputs.map(([name, data]) =>
       [name, { shape: data.shape, values: Array.from(data, Number) }])));
   }
-  const { backend } = model.info();
+  const { backend, variant } = model.info();
   await model.dispose();
-  return { found, backend };
+  return { found, backend, variant };
 """
 )
 """Loads the bundle for `backend`, and runs it on each of `runs`, as `as_data` makes them."""

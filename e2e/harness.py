@@ -60,8 +60,9 @@ def hide_relaxed_simd(page: Page) -> None:
     page.evaluate(
         """() => {
           const validate = WebAssembly.validate;
-          const madd = [0xfd, 0x85, 0x02].join();  // f32x4.relaxed_madd
-          WebAssembly.validate = (bytes) => !bytes.join().includes(madd) && validate(bytes);
+          // f32x4.relaxed_madd, and the dots of bytes
+          const relaxed = [0x85, 0x92, 0x93].map((code) => [0xfd, code, 0x02].join());
+          WebAssembly.validate = (bytes) => !relaxed.some((code) => bytes.join().includes(code)) && validate(bytes);
         }"""
     )
 

@@ -129,8 +129,11 @@ interface CommonInfo {
 
 export interface WasmInfo extends CommonInfo {
   backend: 'wasm';
-  /** 'relaxed' uses relaxed SIMD, 'plain' does without. */
-  variant: 'relaxed' | 'plain';
+  /**
+   * 'relaxed' uses relaxed SIMD, 'plain' does without; the others multiply bytes, too, as the processor takes them: 'signed',
+   * 'unsigned', or 'narrow', those of weights of seven bits.
+   */
+  variant: 'signed' | 'unsigned' | 'narrow' | 'relaxed' | 'plain';
   threads: number;
   threadsReason: string;
   /** Bytes of what is computed from the weights at load. */

@@ -196,8 +196,8 @@ def check_stages(
 ) -> None:
     """Verifies every kernel at every stage. Where it takes no more than `work` operations, it also runs, scheduled and
     lowered, on what its tensors are by NumPy; those of loops in the first iteration."""
-    for byte_type in {t.byte_type: None for t in targets}:
-        alike = [t for t in targets if t.byte_type == byte_type]
+    for quads in {t.quads: None for t in targets}:
+        alike = [t for t in targets if t.quads == quads]
         lowered = lower_model(graph, opt_level=opt_level, policy=layouts_for(alike[0]))
         _check_lowered(lowered, feeds, alike, opt_level, tolerance, work)
 

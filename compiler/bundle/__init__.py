@@ -1,7 +1,7 @@
 """The bundle on disk: the only code that depends on its format."""
 
 from ..program.program import TensorSpec
-from .artifact import VARIANTS, Artifact, DeviceArtifact, HostArtifact, KernelInfo, WasmArtifact
+from .artifact import BYTE_VARIANTS, VARIANTS, Artifact, DeviceArtifact, HostArtifact, KernelInfo, WasmArtifact
 from .files import BundleFile
 from .folder import FolderKind, WrittenFile, check_free, write_folder
 from .manifest import Manifest, make_manifest
@@ -10,6 +10,7 @@ from .write_bundle import BUNDLE, render_bundle, render_files, write_bundle
 
 __all__ = [
     "BUNDLE",
+    "BYTE_VARIANTS",
     "VARIANTS",
     "Artifact",
     "BundleFile",

@@ -14,6 +14,11 @@ from ..program.refusals import Refusal
 VARIANTS = ("relaxed", "plain")
 """Variants of the module: with relaxed SIMD, and with SIMD128 alone; the runtime takes the first that validates."""
 
+BYTE_VARIANTS = ("signed", "unsigned", "narrow")
+"""Variants with relaxed dots of four bytes. Engines take those of the activations as signed, or as unsigned; some add
+two of their products in 16 bits, in which only products of weights of seven bits, which are narrow, fit. The runtime
+prefers the first that is exact."""
+
 
 @dataclass(frozen=True, slots=True)
 class KernelInfo:
@@ -37,6 +42,9 @@ class WasmArtifact:
     `chunk(body, arguments, begin, end)` and `__stack_pointer`. `shared_at` is the offset of the byte that is 3 instead
     of 1 where its memory is shared. `scalars` are the offsets of int32 in the arena: of the sizes that a run is given,
     and of those that it computes. `products` are those of `program/count_products`.
+
+    `in_bytes` are modules of programs of their own, by BYTE_VARIANTS, over the same weights; `inputs` and `outputs` say
+    where these have theirs in the arena.
     """
 
     modules: Mapping[str, bytes]
@@ -47,6 +55,9 @@ class WasmArtifact:
     shared_at: Mapping[str, int] = field(default_factory=dict)
     scalars: Mapping[Scalar, int] = field(default_factory=dict)
     products: Mapping[str, int] = field(default_factory=dict)
+    in_bytes: Mapping[str, WasmArtifact] = field(default_factory=dict)
+    inputs: tuple[TensorSpec, ...] = ()
+    outputs: tuple[TensorSpec, ...] = ()
 
     @property
     def backend(self) -> str:

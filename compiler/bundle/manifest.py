@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from ..program.dimensions import Dimension
 from ..program.program import TensorSpec
 from ..values.arrays import Array, read_inputs
 from ..values.bind_sizes import bind_sizes
-from .artifact import VARIANTS, Artifact, DeviceArtifact, WasmArtifact
+from .artifact import BYTE_VARIANTS, VARIANTS, Artifact, DeviceArtifact, WasmArtifact
 from .check_outputs import check_outputs
 from .files import BundleFile, hashed_file
 from .place_memory import MemoryLayout, place_memory
@@ -78,26 +78,46 @@ def make_manifest(artifact: Artifact, shard_bytes: int = SHARD_BYTES) -> Manifes
 
 
 def _wasm(artifact: Artifact, part: WasmArtifact) -> tuple[Fields, list[BundleFile]]:
+    """The part of the manifest; modules of programs of their own have what differs beside their file."""
+    program, files = _program(artifact, part)
+    modules, binaries = _modules(part, VARIANTS)
+    files += binaries
+    numbers = number_scalars(artifact.dimensions, artifact.outputs, artifact.refusals)
+    for variant in (v for v in BYTE_VARIANTS if v in part.in_bytes):
+        own = part.in_bytes[variant]
+        fields, own_files = _program(artifact, own)
+        placed, binaries = _modules(own, (variant,))
+        ports = {"inputs": own.inputs, "outputs": own.outputs}
+        specs = {k: [_tensor(spec, numbers) for spec in v] for k, v in ports.items()}
+        modules[variant] = {**placed[variant], "program": {**fields, **specs}}
+        files += [*own_files, *binaries]
+    halves = [list(h) for h in artifact.halves]
+    return {"backend": part.backend, **program, "halves": halves, "modules": modules}, files
+
+
+def _modules(part: WasmArtifact, variants: Sequence[str]) -> tuple[Fields, list[BundleFile]]:
+    files = {v: hashed_file(v, "wasm", part.modules[v], "wasm") for v in variants if v in part.modules}
+    shared = {v: {"shared": at} for v, at in part.shared_at.items()}
+    return {v: {**_file(file), **shared.get(v, {})} for v, file in files.items()}, [*files.values()]
+
+
+def _program(artifact: Artifact, part: WasmArtifact) -> tuple[Fields, list[BundleFile]]:
+    """What modules of one program have in common."""
     constants = artifact.weight_memory + part.prepared_bytes
     memory = place_memory(artifact.name, part.heap_base, constants, part.arena_bytes)
-    modules = {v: hashed_file(v, "wasm", part.modules[v], "wasm") for v in VARIANTS if v in part.modules}
-    shared = {v: {"shared": at} for v, at in part.shared_at.items()}
     steps = hashed_file("steps", "json", render_steps(part.kernels), "program")
-    fields = {
-        "backend": part.backend,
+    fields: Fields = {
         "kernels": len(part.kernels),
         "products": dict(part.products),
         "preparedBytes": part.prepared_bytes,
         "arenaBytes": part.arena_bytes,
         "memory": _memory(memory),
-        "halves": [list(h) for h in artifact.halves],
         "steps": _file(steps),
-        "modules": {v: {**_file(file), **shared.get(v, {})} for v, file in modules.items()},
     }
     numbers = number_scalars(artifact.dimensions, artifact.outputs, artifact.refusals)
     if numbers:
         fields["scalars"] = [part.scalars[s] for s in numbers]
-    return fields, [steps, *modules.values()]
+    return fields, [steps]
 
 
 def _device(name: str, part: DeviceArtifact) -> tuple[Fields, list[BundleFile]]:

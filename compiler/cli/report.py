@@ -12,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..bundle import BYTE_VARIANTS
 from ..driver.quantization_data import finite, quantization_data
 from ..errors import InputError
 from ..program.count_products import count_products
@@ -131,7 +132,10 @@ def _device(build: DeviceBuild) -> str:
 
 def _wasm(build: WasmBuild, memory: int) -> str:
     p = build.program
-    code = ", ".join(f"{size(n)} for {variant} SIMD" for variant, n in build.code_bytes.items())
+    code = ", ".join(
+        f"{size(n)} for {variant} {'bytes' if variant in BYTE_VARIANTS else 'SIMD'}"
+        for variant, n in build.code_bytes.items()
+    )
     computed = f", {size(p.prepared)} computed from them at load" if p.prepared else ""
     held = f"{size(memory)} of memory: weights{computed}, {size(p.arena)} for tensors at their peak, a stack"
     return f"{len(p.kernels)} kernels, {len(p.launches)} launches in a run; code {code}; {held}"

@@ -19,8 +19,12 @@ ORDERED = {"==": "oeq", "!=": "une", "<": "olt", "<=": "ole"}
 SIGNED = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle"}
 UNSIGNED = {"==": "eq", "!=": "ne", "<": "ult", "<=": "ule"}
 RELAXED = {"relaxed_max": "llvm.wasm.relaxed.max.v4f32", "relaxed_min": "llvm.wasm.relaxed.min.v4f32"}
-ACCUMULATING = {"vnni_dot_unsigned_quads": "llvm.x86.avx512.vpdpbusd"}
-"""Dots that are one instruction with the addition of what they are added to."""
+ACCUMULATING = {
+    "vnni_dot_unsigned_quads": (4, 8, 16),
+    "wasm_dot_signed_quads": (4,),
+    "wasm_dot_unsigned_quads": (4,),
+}
+"""Dots that are one instruction with the addition of what they are added to, and the lanes that it has."""
 INTRINSICS = {
     "sqrt": "sqrt",
     "floor": "floor",
@@ -139,7 +143,7 @@ class ExpressionWriter:
         return self.instruction(f"call {kind} @llvm.{name}.{suffix}({', '.join(f'{kind} {a}' for a in args)})")
 
     def _binary(self, op: str, a: Expr, b: Expr, kind: str) -> str:
-        if op == "+" and isinstance(b, Binary) and b.op in ACCUMULATING and lanes_of(a) in (4, 8, 16):
+        if op == "+" and isinstance(b, Binary) and lanes_of(a) in ACCUMULATING.get(b.op, ()):
             return self._dot_onto(self.value(a), b.op, self.value(b.a), self.value(b.b), lanes_of(a))
         x, y = self.value(a), self.value(b)
         dtype = a.dtype
@@ -155,7 +159,7 @@ class ExpressionWriter:
             mask = "i1" if not kind.startswith("<") else f"<{kind[1:].split()[0]} x i1>"
             return self.instruction(f"select {mask} {less}, {kind} {y}, {kind} {x}")
         if op in DOTS:
-            if op in ACCUMULATING and lanes_of(a) in (4, 8, 16):
+            if lanes_of(a) in ACCUMULATING.get(op, ()):
                 return self._dot_onto("zeroinitializer", op, x, y, lanes_of(a))
             return self._dot(op, b.dtype, x, y, lanes_of(a))
         if op in SHORTS:
@@ -210,9 +214,16 @@ class ExpressionWriter:
 
     def _dot_onto(self, total: str, op: str, x: str, y: str, lanes: int) -> str:
         """`total` plus a dot, as one instruction."""
-        kind, name = llvm_type(I32, lanes), f"{ACCUMULATING[op]}.{32 * lanes}"
-        self.module.declare(f"{kind} @{name}({kind}, {kind}, {kind})")
-        return self.instruction(f"call {kind} @{name}({kind} {total}, {kind} {x}, {kind} {y})")
+        kind = llvm_type(I32, lanes)
+        if op == "vnni_dot_unsigned_quads":
+            name = f"llvm.x86.avx512.vpdpbusd.{32 * lanes}"
+            self.module.declare(f"{kind} @{name}({kind}, {kind}, {kind})")
+            return self.instruction(f"call {kind} @{name}({kind} {total}, {kind} {x}, {kind} {y})")
+        # Its second operand has the activations: unsigned on x86, signed on Arm.
+        a, b = (self.instruction(f"bitcast {kind} {word} to <16 x i8>") for word in (x, y))
+        name = "llvm.wasm.relaxed.dot.i8x16.i7x16.add.signed"
+        self.module.declare(f"{kind} @{name}(<16 x i8>, <16 x i8>, {kind})")
+        return self.instruction(f"call {kind} @{name}(<16 x i8> {b}, <16 x i8> {a}, {kind} {total})")
 
     def _every_nth(self, kind: str, x: str, lanes: int, n: int, first: int) -> str:
         if lanes == 1:

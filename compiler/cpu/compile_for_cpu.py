@@ -14,6 +14,7 @@ from ..ir.nodes import Kernel, Scalar
 from ..ir.simplify import simplify
 from ..passes.clamp_conversions import clamp_conversions
 from ..passes.flatten_indices import flatten_indices
+from ..passes.halve_dots import halve_dots
 from ..passes.hoist_constants import hoist_constants
 from ..passes.lower_addresses import lower_addresses
 from ..passes.lower_float16 import lower_float16
@@ -76,8 +77,8 @@ can treat all iterations at once come before it."""
 
 _EXTREMES_KNOWN = LOWERING_PASSES.index(lower_float16) + 1
 
-RELAXED_PASSES = (*LOWERING_PASSES[:_EXTREMES_KNOWN], relax_extremes, *LOWERING_PASSES[_EXTREMES_KNOWN:])
-"""Lowering passes for a target with relaxed instructions for max and min."""
+RELAXED_PASSES = (*LOWERING_PASSES[:_EXTREMES_KNOWN], relax_extremes, halve_dots, *LOWERING_PASSES[_EXTREMES_KNOWN:])
+"""Lowering passes for a target with relaxed instructions of wasm."""
 
 STAGES = ("schedule_cpu", *names_of(RELAXED_PASSES))
 """The stages of each kernel that an observer receives, in order."""

@@ -161,7 +161,7 @@ def _make_artifact(model: Source, work: Work, report: Report) -> Artifact:
             with work.timed("optimise", target.name):
                 own = target.lower(optimised, work)
                 rewritten += own.rewritten
-        part = target.bundle(own, weights, work)
+        part = target.bundle(own, weights, work, optimised)
         report.parts.append(part)
         if options.records:
             report.recorded[target.name] = use_of_records(work.recorded(target.name), own.decisions, part.plan)

@@ -1,8 +1,11 @@
-"""The part of a build that makes the wasm modules: one with relaxed SIMD, one with plain SIMD."""
+"""The part of a build that makes the wasm modules: one with relaxed SIMD, one with plain SIMD, and others that multiply
+bytes, where a model does."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from ..bundle import KernelInfo, WasmArtifact, place_memory
 from ..cpu.compile_for_cpu import compile_for_cpu, plan_for_cpu
@@ -14,8 +17,9 @@ from ..pipeline.weights import Weights
 from ..program.count_products import count_products
 from ..program.program import Program, check_wasm32
 from ..system.run_passes import ignore
-from ..target import WASM_PLAIN, WASM_RELAXED, Target
+from ..target import WASM_BYTES, WASM_PLAIN, WASM_RELAXED, Target
 from ..wasm.build_module import build_module, render_module
+from ..wasm.linkers import Linked
 from .compile_ahead import compile_ahead
 from .work import Work
 
@@ -25,8 +29,8 @@ VARIANTS: tuple[tuple[str, Target], ...] = (("relaxed", WASM_RELAXED), ("plain",
 
 @dataclass(frozen=True, slots=True)
 class WasmBuild:
-    """`plan` has the choices of the kernels of both variants. `code_bytes` by variant; `models` run each variant, for
-    `--verify`."""
+    """`program` and `plan`, which has the choices of kernels, are those of both variants. `code_bytes` by variant;
+    `models` run each variant, for `--verify`."""
 
     artifact: WasmArtifact
     program: Program
@@ -35,55 +39,89 @@ class WasmBuild:
     models: tuple[WasmModel, ...]
 
 
-def build_wasm(name: str, lowered: Lowered, weights: Weights, work: Work) -> WasmBuild:
-    """Compiles `lowered` for both variants of the target `name`; their common constants are added to `weights`."""
+def build_wasm(
+    name: str, lowered: Lowered, weights: Weights, work: Work, in_bytes: Mapping[str, Lowered] | None = None
+) -> WasmBuild:
+    """Compiles `lowered` for both variants of the target `name`; their common constants are added to `weights`.
+    `in_bytes` is the model for each of WASM_BYTES that multiplies bytes of it."""
     options = work.options
     _check_size(work.name, lowered)
-    targets = [target for _, target in VARIANTS]
-    variants = [(name, target) for name, target in VARIANTS if name in options.variants]
-    plan = plan_for_cpu(lowered, targets, work.choices(name).kernels, options.opt_level, work.cache)
+    variants = {name: target for name, target in VARIANTS if name in options.variants}
+    plan = plan_for_cpu(
+        lowered, [target for _, target in VARIANTS], work.choices(name).kernels, options.opt_level, work.cache
+    )
+    modules = [_compile(lowered, variant, target, name, plan, weights, work) for variant, target in variants.items()]
+    if len({_constants(m.program) for m in modules}) > 1:
+        raise InternalError("compile_for_cpu: two variants of the module read weights in different layouts")
+    artifact = _artifact(modules)
+    others = []
+    for variant, own in (in_bytes or {}).items():
+        target = WASM_BYTES[variant]
+        plan_of_bytes = plan_for_cpu(own, [target], work.choices(name).kernels, options.opt_level, work.cache)
+        others.append(_compile(own, variant, target, name, plan_of_bytes, weights, work))
+    return WasmBuild(
+        replace(artifact, in_bytes={m.variant: _artifact([m]) for m in others}),
+        modules[-1].program,
+        plan,
+        {m.variant: len(m.linked.module) for m in (*modules, *others)},
+        tuple(m.model for m in (*modules, *others) if m.model is not None),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Module:
+    """`model` runs it, for `--verify`."""
+
+    variant: str
+    program: Program
+    linked: Linked
+    model: WasmModel | None
+
+
+def _compile(
+    lowered: Lowered, variant: str, target: Target, name: str, plan: KernelPlan, weights: Weights, work: Work
+) -> _Module:
+    options, detail = work.options, f"{variant} SIMD"
+    relaxed = variant != "plain"
+    # Only the first variant is dumped.
+    dumped = variant == next(v for v, _ in VARIANTS if v in options.variants)
+    observe = work.observer(name) if dumped else ignore
     if options.dump is None and options.processes != 1:
         with work.timed("schedule", "in several processes"):
-            compile_ahead(
-                lowered, [target for _, target in variants], work.cache, options.opt_level, options.processes, plan
-            )
-    programs: list[Program] = []
-    modules: dict[str, bytes] = {}
-    shared_at: dict[str, int] = {}
-    models: list[WasmModel] = []
-    heap_base = 0
-    for variant, target in variants:
-        detail = f"{variant} SIMD"
-        with work.timed("schedule", detail):
-            # Only the first variant is dumped.
-            observe = ignore if programs else work.observer(name)
-            program = compile_for_cpu(lowered, target, observe, options.opt_level, weights, work.cache, plan)
-        if any(_constants(p) != _constants(program) for p in programs):
-            raise InternalError("compile_for_cpu: two variants of the module read weights in different layouts")
-        with work.timed("generate code", detail):
-            if options.dumped == (name, "llvm") and not programs:
-                observe("llvm", render_module(program))
-            relaxed = variant == "relaxed"
-            linked = build_module(program, relaxed=relaxed, linker=options.linker, cache=work.cache)
-        programs.append(program)
-        modules[variant] = linked.module
-        if linked.shared_at is not None:
-            shared_at[variant] = linked.shared_at
-        heap_base = max(heap_base, linked.heap_base)
-        if options.verify:
-            models.append(WasmModel(program, linked, relaxed=relaxed))
-    kernels = tuple(KernelInfo(s.name, s.nodes, s.ops) for s in program.launches)
-    artifact = WasmArtifact(
-        modules,
-        heap_base,
+            compile_ahead(lowered, [target], work.cache, options.opt_level, options.processes, plan)
+    with work.timed("schedule", detail):
+        program = compile_for_cpu(lowered, target, observe, options.opt_level, weights, work.cache, plan)
+    with work.timed("generate code", detail):
+        if options.dumped == (name, "llvm") and dumped:
+            observe("llvm", render_module(program))
+        linked = build_module(program, relaxed=relaxed, linker=options.linker, cache=work.cache)
+    model = None
+    if options.verify and runs_here(variant):
+        model = WasmModel(program, linked, relaxed=relaxed, in_bytes=variant if variant in WASM_BYTES else None)
+    return _Module(variant, program, linked, model)
+
+
+def runs_here(variant: str) -> bool:
+    """Whether wasmtime runs a variant exactly on this machine: bytes are signed, or those of the processor, which on
+    x86 are unsigned."""
+    return variant != "unsigned" and (variant != "narrow" or platform.machine() in ("x86_64", "AMD64"))
+
+
+def _artifact(modules: Sequence[_Module]) -> WasmArtifact:
+    """The artifact of modules of equal programs."""
+    program = modules[-1].program
+    return WasmArtifact(
+        {m.variant: m.linked.module for m in modules},
+        max(m.linked.heap_base for m in modules),
         program.arena,
-        kernels,
+        tuple(KernelInfo(s.name, s.nodes, s.ops) for s in program.launches),
         program.prepared,
-        shared_at,
+        {m.variant: m.linked.shared_at for m in modules if m.linked.shared_at is not None},
         program.scalars,
         count_products(program.launches),
+        inputs=program.inputs,
+        outputs=program.outputs,
     )
-    return WasmBuild(artifact, program, plan, {v: len(m) for v, m in modules.items()}, tuple(models))
 
 
 def memory_bytes(name: str, build: WasmBuild, weights: int) -> int:

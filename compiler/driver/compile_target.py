@@ -70,5 +70,6 @@ class CompileTarget(ABC):
         """A model that runs in this process. Raises InputError where this machine lacks a requirement."""
 
     @abstractmethod
-    def bundle(self, lowered: Lowered, weights: Weights, work: Work) -> BundlePart:
-        """The target's part of a bundle. Its constants are added to `weights` unless they are there."""
+    def bundle(self, lowered: Lowered, weights: Weights, work: Work, model: Optimised | None = None) -> BundlePart:
+        """The target's part of a bundle. Its constants are added to `weights` unless they are there. `model` is what
+        was lowered, where other programs may be made of it."""

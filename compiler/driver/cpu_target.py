@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ..bundle import VARIANTS
 from ..costs import CPU_COSTS
 from ..cpu.compile_for_cpu import KernelPass, compile_for_cpu, plan_for_cpu
 from ..errors import InternalError
 from ..pipeline.lower_model import lower_tensors
 from ..pipeline.lowered import Lowered
 from ..pipeline.plan_kernels import KernelChoices, default_choices
-from ..target import CPU_LAYOUTS, layouts_for
+from ..target import CPU_LAYOUTS, WASM_BYTES, layouts_for
 from ..tensor.choose_tile import choose_tile
+from ..tensor.multiply_bytes import multiply_bytes
 from .compile_target import CompileTarget
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from ..execution.wasm_model import WasmModel
     from ..pipeline.weights import Weights
     from ..program.program import Program
-    from ..target import Target
+    from ..target import LayoutPolicy, Target
     from .build_wasm import WasmBuild
     from .compile_target import CompiledModel
     from .optimise_model import Optimised
@@ -36,26 +38,41 @@ class CpuTarget(CompileTarget):
     `facts`: what a search schedules for."""
 
     run: Callable[[Lowered, Work, KernelChoices], CompiledModel]
-    make_part: Callable[[str, Lowered, Weights, Work], WasmBuild] | None = None
+    make_part: Callable[[str, Lowered, Weights, Work, Mapping[str, Lowered]], WasmBuild] | None = None
     package: str | None = None
     tuned_as: str | None = None
     facts: Callable[[], Target] | None = None
 
     def lower(self, model: Optimised, work: Work) -> Lowered:
         """Lowers a model alike for all CPU targets, except by records, and by the bytes that `facts` multiply."""
+        return self._lower(model, work, CPU_LAYOUTS if self.facts is None else layouts_for(self.facts()))
+
+    def _lower(self, model: Optimised, work: Work, policy: LayoutPolicy) -> Lowered:
         choose = choose_tile(CPU_COSTS) if work.options.fast_math else None
         layers = work.choices(self.tuned_as or self.name).layers
         name, level, observe = model.graph.name, work.options.opt_level, work.observer(self.name)
-        policy = CPU_LAYOUTS if self.facts is None else layouts_for(self.facts())
         return lower_tensors(name, model.tensors, observe, level, policy=policy, choose=choose, choices=layers)
 
     def compile(self, lowered: Lowered, work: Work) -> CompiledModel:
         return self.run(lowered, work, work.choices(self.tuned_as or self.name).kernels)
 
-    def bundle(self, lowered: Lowered, weights: Weights, work: Work) -> WasmBuild:
+    def bundle(self, lowered: Lowered, weights: Weights, work: Work, model: Optimised | None = None) -> WasmBuild:
         if self.make_part is None:
             raise InternalError(f"target {self.name} has no part in a bundle")
-        return self.make_part(self.name, lowered, weights, work)
+        return self.make_part(self.name, lowered, weights, work, {} if model is None else self._in_bytes(model, work))
+
+    def _in_bytes(self, model: Optimised, work: Work) -> dict[str, Lowered]:
+        """The model for the modules that multiply bytes, where it has products of those; a device that is known takes a
+        module without."""
+        options = work.options
+        if options.variants != VARIANTS or options.opt_level < 2:
+            return {}
+        lowered = {}
+        for variant, target in WASM_BYTES.items():
+            if target.quads is not None and multiply_bytes(model.tensors, target.quads) is not model.tensors:
+                with work.timed("optimise", variant):
+                    lowered[variant] = self._lower(model, work, layouts_for(target))
+        return lowered
 
 
 def run_native(lowered: Lowered, work: Work, choices: KernelChoices = default_choices) -> NativeModel:

@@ -66,7 +66,7 @@ class DeviceTarget(CompileTarget):
         program = compile_for_device(lowered, plan, cpu=_host_target() if has_llvm() else WASM_PLAIN)
         return self.run(program, weights.blob())
 
-    def bundle(self, lowered: Lowered, weights: Weights, work: Work) -> DeviceBuild:
+    def bundle(self, lowered: Lowered, weights: Weights, work: Work, model: Optimised | None = None) -> DeviceBuild:
         from .build_device import build_device
 
         return build_device(self, lowered, weights, work)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -92,10 +92,12 @@ def _library() -> Writer:
     return LIBRARY
 
 
-def _wasm_part(target: str, lowered: Lowered, weights: Weights, work: Work) -> WasmBuild:
+def _wasm_part(
+    target: str, lowered: Lowered, weights: Weights, work: Work, in_bytes: Mapping[str, Lowered]
+) -> WasmBuild:
     from .build_wasm import build_wasm
 
-    return build_wasm(target, lowered, weights, work)
+    return build_wasm(target, lowered, weights, work, in_bytes)
 
 
 def _wasm_stages() -> tuple[str, ...]:

@@ -25,10 +25,11 @@ Array = np.ndarray
 
 class WasmModel:
     """A linked program run by wasmtime (extra `verify`), called like a NativeModel: runs of several threads
-    wait for each other."""
+    wait for each other. `in_bytes` is a module of BYTE_VARIANTS: what those on unsigned bytes compute is exact where
+    this processor takes them so, and products fit."""
 
-    def __init__(self, program: Program, linked: Linked, *, relaxed: bool) -> None:
-        self.backend = "wasm-relaxed" if relaxed else "wasm"
+    def __init__(self, program: Program, linked: Linked, *, relaxed: bool, in_bytes: str | None = None) -> None:
+        self.backend = f"wasm-{in_bytes or 'relaxed'}" if relaxed else "wasm"
         self.program = program
         self._lock = threading.RLock()
         weights = len(program.weights) + program.prepared
@@ -41,7 +42,13 @@ class WasmModel:
             CLOCK: _weakly(self._note_time),
             CLOCK_LAUNCH: _weakly(self._note_launch),
         }
-        self._instance = WasmInstance(linked.module, pages=max(pages, 1), relaxed=relaxed, imports=functions)
+        self._instance = WasmInstance(
+            linked.module,
+            pages=max(pages, 1),
+            relaxed=relaxed,
+            deterministic=in_bytes in (None, "signed"),
+            imports=functions,
+        )
         memory = self._instance.memory
         memory[self._weights : self._weights + len(program.weights)] = np.frombuffer(program.weights, np.uint8)
         # Whatever is read before it is written shows as NaN.

@@ -38,11 +38,12 @@ def _erf_like(a: Array) -> Array:
 @dataclass(frozen=True, slots=True)
 class Dot:
     """Sums, in int32, of the products of `group` elements of two words. The first operand is an int32, of elements of
-    the type `a`; the second is an integer of as many signed elements. Elements of the lowest bits are multiplied with
-    each other, and so on."""
+    the type `a`; the second is an integer of as many signed elements, of which none is beyond `most`, or its negative.
+    Elements of the lowest bits are multiplied with each other, and so on."""
 
     group: int
     a: DType
+    most: int | None = None
 
     @property
     def words(self) -> dict[DType, DType]:
@@ -63,18 +64,22 @@ def _elements(word: Array, bits: int) -> list[Array]:
     return [word << kind(size - bits - at) >> kind(size - bits) for at in range(0, size, bits)]
 
 
-PAIRS, UNSIGNED_QUADS = Dot(2, I16), Dot(4, U8)
+PAIRS, SIGNED_QUADS, UNSIGNED_QUADS, NARROW_QUADS = Dot(2, I16), Dot(4, I8), Dot(4, U8), Dot(4, U8, 64)
 
 QUADS = "dot_unsigned_quads"
 
 DOTS = {
     "dot_pairs": PAIRS,
-    "wasm_dot_pairs": PAIRS,
     QUADS: UNSIGNED_QUADS,
     "vnni_dot_unsigned_quads": UNSIGNED_QUADS,
+    "wasm_dot_pairs": PAIRS,
+    "wasm_dot_signed_quads": SIGNED_QUADS,
+    "wasm_dot_unsigned_quads": UNSIGNED_QUADS,
+    "wasm_dot_narrow_quads": NARROW_QUADS,
 }
 """Operations that sum products of words. One named for wasm or VNNI means the same as the others of its kind, and is
-that instruction."""
+that instruction. The relaxed instructions of wasm take an engine on which they are exact: `bundle/artifact` names
+them."""
 
 
 def _short_dots(a: Array, b: Array) -> Array:
@@ -95,7 +100,7 @@ SHORT_DOTS, ADD_SHORTS = "wasm_short_dots", "add_shorts"
 
 SHORTS: dict[str, Callable[[Array, Array], Array]] = {SHORT_DOTS: _short_dots, ADD_SHORTS: _add_shorts}
 """Operations on int32 whose results are words of two int16. The former multiplies bytes, those of its first operand
-unsigned, of at most 7 bits, and adds two products each: an instruction of relaxed SIMD."""
+unsigned, of at most 7 bits (of 8 on x86, where sums fit), and adds two products each: an instruction of relaxed SIMD."""
 
 
 UNARY: dict[str, Callable[[Array], Array]] = {

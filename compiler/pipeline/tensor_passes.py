@@ -90,13 +90,13 @@ def _prefers_floats(t: Tensor, options: TensorOptions) -> bool:
     if convolution is None or options.choose is None:
         return False
     tile = options.choose(t, convolution, 1)[0]
-    faster = options.costs.integer_gain if options.policy.byte_type is None else options.costs.byte_gain
+    faster = options.costs.integer_gain if options.policy.quads is None else options.costs.byte_gain
     return tile is not None and gain(t, convolution, tile, options.costs) > faster
 
 
 def _multiply_bytes(program: TensorProgram, options: TensorOptions) -> TensorProgram:
-    dtype = options.policy.byte_type
-    return program if options.opt_level < 2 or dtype is None else multiply_bytes(program, dtype)
+    dot = options.policy.quads
+    return program if options.opt_level < 2 or dot is None else multiply_bytes(program, dot)
 
 
 def _use_winograd(program: TensorProgram, options: TensorOptions) -> TensorProgram:

@@ -13,6 +13,7 @@ from ..ir.contraction import find_contraction, loaded_operand
 from ..ir.nodes import Binary, Buffer, Cast, Const, Expr, Load, Node, Var
 from ..ir.reduction import Reduce
 from ..ir.rewrite import free_vars, loads, rewrite, substitute
+from ..ir.scalar_ops import Dot
 from ..ir.simplify import simplify_expr
 from .choose_layout import guard_is_bounds, reach_of
 from .evaluate import depends_only_on_constants
@@ -25,21 +26,22 @@ GROUP = 4
 """Bytes whose products are added at once."""
 
 
-def multiply_bytes(program: TensorProgram, dtype: DType) -> TensorProgram:
+def multiply_bytes(program: TensorProgram, dot: Dot) -> TensorProgram:
     """x[i, k] = int16(q[i, k]) - z; total[i, j] = sum over k of int32(x[i, k]) * int32(w[k, j])
     ->  dot[i, j] = sum over k of int32(q[i, k]) * int32(w[k, j])
         total[i, j] = dot[i, j] - z * (sum over k of int32(w[k, j]))
 
-    for constants w of int8 and bytes q of type `dtype`, which are computed where x is a number between constant bounds.
-    What is read beyond the edges of x is z around a copy of q. Other readers of x read q.
+    for constants w of int8 and bytes q of the types, and w within the bounds, of `dot`. Bytes are computed where x is a
+    number between constant bounds. What is read beyond the edges of x is z around a copy of q. Other readers of x read
+    q.
     """
-    chosen = _choose(program, dtype)
+    chosen = _choose(program, dot)
     if not chosen:
         return program
 
     def make(t: Tensor) -> tuple[Tensor, ...]:
         if t.buffer in chosen:
-            return _split(t, dtype)
+            return _split(t, dot.a)
         return _read_bytes(t, {x.buffer: _Bytes.of(x) for x in t.reads if x.buffer in chosen})
 
     result = replace_tensors(program, make)
@@ -79,15 +81,15 @@ class _Product:
     w: Load
 
 
-def _choose(program: TensorProgram, dtype: DType) -> set[Buffer]:
+def _choose(program: TensorProgram, dot: Dot) -> set[Buffer]:
     """The tensors of int16 that products read, all of whose readers may read bytes in their place."""
     kept = {*program.stored, *(t for _, t in program.outputs), *(t for i in program.structures for t in i.reads)}
-    products = {t: _product(t) for t in program.tensors}
+    products = {t: _product(t, dot.most) for t in program.tensors}
     whole: dict[Buffer, bool] = {}
     for t, product in products.items():
         for x in t.reads:
             if product is not None and x.buffer is product.x.buffer and x not in kept:
-                parts = _split(x, dtype)
+                parts = _split(x, dot.a)
                 if parts:
                     whole[x.buffer] = _Bytes.of(parts[-1]).is_whole
     for t, product in products.items():
@@ -107,8 +109,9 @@ def _is_product(t: Tensor) -> bool:
     return contraction is not None and bool(contraction.rows and contraction.columns)
 
 
-def _product(t: Tensor) -> _Product | None:
-    """The terms of the sum `t`, where bytes that are multiplied together are neighbours."""
+def _product(t: Tensor, most: int | None = None) -> _Product | None:
+    """The terms of the sum `t`, where bytes that are multiplied together are neighbours, and no constant is beyond
+    `most`."""
     if not _is_product(t) or t.dtype != I32:
         return None
     assert isinstance(t.body, Reduce)
@@ -119,6 +122,8 @@ def _product(t: Tensor) -> _Product | None:
         if x is None or w is None or x.dtype != I16 or w.dtype != I8 or w.guard is not None:
             continue
         constant = next(r for r in t.reads if r.buffer is w.buffer)
+        if most is not None and (w.buffer.values is None or max(map(abs, w.buffer.values)) > most):
+            continue
         if depends_only_on_constants(constant) and any(_in_groups(x, k) for k in way.over):
             return _Product(x, w)
     return None

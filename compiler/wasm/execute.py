@@ -21,7 +21,8 @@ HostFunction = Callable[..., Number | None]
 class WasmInstance:
     """An instance of a module with a fresh memory of its own, of `pages` pages of 64 KiB.
 
-    `imports` holds the functions that the module imports from `env`. Modules for threads are not run: wasmtime's Python
+    `imports` holds the functions that the module imports from `env`. Unless it is `deterministic`, relaxed instructions
+    are those of this processor. Modules for threads are not run: wasmtime's Python
     binding cannot hand a shared memory to a module. InputError where wasmtime is not installed, InternalError where it
     refuses the module.
     """
@@ -32,6 +33,7 @@ class WasmInstance:
         *,
         pages: int,
         relaxed: bool,
+        deterministic: bool = True,
         imports: Mapping[str, HostFunction] | None = None,
     ) -> None:
         try:
@@ -45,7 +47,7 @@ class WasmInstance:
         config.wasm_simd = True
         config.wasm_relaxed_simd = relaxed
         # Else Cranelift's maximum drops a NaN in its second operand, which browsers keep.
-        config.wasm_relaxed_simd_deterministic = relaxed
+        config.wasm_relaxed_simd_deterministic = relaxed and deterministic
         engine = wasmtime.Engine(config)
         self._store = wasmtime.Store(engine)
         try:

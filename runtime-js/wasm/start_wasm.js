@@ -19,7 +19,8 @@ import { fillWeights, piecesOf } from './widen_weights.js';
 /** @typedef {import('../model.js').TypedArray} TypedArray */
 /** @typedef {import('../values/sizes.js').Spec & { offset: number }} TensorSpec `offset`: bytes into the arena */
 /**
- * @typedef {FileSpec & { shared?: number }} ModuleSpec `shared`: the byte that says whether its memory is shared
+ * @typedef {FileSpec & { shared?: number, program?: Partial<WasmPart> }} ModuleSpec `shared`: the byte that says whether
+ *   its memory is shared; `program`: what it has in place of the others'
  * @typedef {object} WasmPart
  * @property {'wasm'} backend
  * @property {Record<string, ModuleSpec>} modules by variant
@@ -53,7 +54,8 @@ const SHARED_LIMITS = 3; // of the memory of a module; 1 where it is not shared
  */
 export async function startWasm(part, onProgress) {
   const variant = pickVariant(Object.keys(part.modules), part.variants);
-  const plan = { ...part, module: /** @type {ModuleSpec} */ (part.modules[variant]) };
+  const module = /** @type {ModuleSpec} */ (part.modules[variant]);
+  const plan = { ...part, ...module.program, module };
   const { memory, threads, reason } = allocate(plan);
   const pool = threads > 1 ? plan.startThreads(threads - 1, plan.timeout) : undefined;
   const { preparedBytes, arenaBytes } = plan;

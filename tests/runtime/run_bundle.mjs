@@ -34,4 +34,6 @@ for (const run of runs) {
 }
 const { passedOver, ...info } = model.info();
 await model.dispose();
-process.stdout.write(JSON.stringify({ backend: info.backend, passedOver, integrity: info.integrity, found }));
+process.stdout.write(
+  JSON.stringify({ backend: info.backend, variant: info.variant, passedOver, integrity: info.integrity, found }),
+);

@@ -16,7 +16,8 @@ import pytest
 from cli.command import run
 from control_flow import MODELS, SIZES, feeds, results
 from node_programs import need
-from onnx_models import Array, assert_close
+from onnx_models import Array, assert_close, onnxruntime_results
+from seven_bits import seven_bits
 
 SCRIPT = Path(__file__).with_name("run_bundle.mjs")
 ENGINES = {"node": (), "deno": ("run", "--allow-read", "--allow-env"), "bun": ()}
@@ -28,6 +29,9 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """By name, in a CommonJS project."""
     folder = tmp_path_factory.mktemp("engines")
     (folder / "package.json").write_text('{ "type": "commonjs" }')
+    onnx.save(seven_bits(), folder / "seven_bits.onnx")
+    done = run(folder / "seven_bits.onnx", "--out", folder / "seven_bits", "--targets", "wasm", "--dim", "n=1..9")
+    assert done.exit_code == 0, done.output
     for name, targets in (("branch", "webgpu,webgl,wasm"), ("loop_until", "wasm"), ("branch_of_sizes", "wasm")):
         onnx.save(MODELS[name](), folder / f"{name}.onnx")
         sizes = [f"--dim={n}={least}..{most}" for n, (least, most) in SIZES[name].items()]
@@ -56,6 +60,19 @@ def play(engine: str, folder: Path, name: str, runs: list[dict[str, Array]], **m
 
 def arrays(found: Mapping[str, Any], expected: Mapping[str, Array]) -> dict[str, Array]:
     return {n: np.asarray(f["values"], expected[n].dtype).reshape(f["shape"]) for n, f in found.items()}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_bytes_are_multiplied_exactly(engine: str, bundles: Path) -> None:
+    """By the module that suits the processor, among them sums that 16 bits just hold."""
+    given = [{"x": np.random.default_rng(n).standard_normal((n, 8, 6, 5)).astype(np.float32)} for n in (9, 1, 4)]
+    given[1]["x"] = np.where(given[1]["x"] < 0, np.float32(-1), np.float32(1))
+    answer = play(engine, bundles, "seven_bits", given, backend="wasm")
+    assert answer["variant"] in ("signed", "unsigned", "narrow", "relaxed", "plain")
+    for one, found in zip(given, answer["found"], strict=True):
+        expected = onnxruntime_results(seven_bits(), one)
+        for kind in ("fresh", "into", "again"):
+            assert_close(arrays(found[kind], expected), expected, 0)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -78,12 +78,12 @@ def test_pairs_are_multiplied_by_an_instruction(target: Any) -> None:
 def test_bytes_are_multiplied_in_fours_by_an_instruction(target: Any) -> None:
     """Also those of a padded convolution with a zero point, and of three channels."""
     generator = np.random.default_rng(1)
-    w = random_integers(generator, (40, 32), np.int8)
+    w = random_integers(generator, (40, 32), np.int8) // 2
     product = texts(integer_product("MatMulInteger", (12, 40), w, (3, 0)), target)
     assert f" {target.dots[1]} " in product[-1]
     assert "w: int32[" in product[-1]  # words of four int8
     for channels in (8, 3):
-        w = random_integers(generator, (16, channels, 3, 3), np.int8)
+        w = random_integers(generator, (16, channels, 3, 3), np.int8) // 2
         convolution = texts(integer_product("ConvInteger", (1, channels, 10, 10), w, (3, 0), pads=[1, 1, 1, 1]), target)
         assert any(f" {target.dots[1]} " in text for text in convolution)
 
