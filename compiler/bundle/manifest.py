@@ -102,7 +102,7 @@ def _modules(part: WasmArtifact, variants: Sequence[str]) -> tuple[Fields, list[
 
 
 def _program(artifact: Artifact, part: WasmArtifact) -> tuple[Fields, list[BundleFile]]:
-    """What modules of one program have in common."""
+    """Fields that modules of one program have in common."""
     constants = artifact.weight_memory + part.prepared_bytes
     memory = place_memory(artifact.name, part.heap_base, constants, part.arena_bytes)
     steps = hashed_file("steps", "json", render_steps(part.kernels), "program")

@@ -55,8 +55,8 @@ from ..tensor.steps import Steps as ModelSteps
 
 KernelPass = Callable[[Kernel], Kernel]
 
-REPACKED = 2**14
-"""Elements from which on a constant is in the file in one layout, and copied to others at load."""
+REPACKED, REPACKED_BYTES = 2**14, 2**11
+"""Elements from which on a constant is in the file in one layout, and copied to others at load; of one of int8."""
 
 LOWERING_PASSES: tuple[KernelPass, ...] = (
     flatten_indices,
@@ -310,7 +310,7 @@ class _Launches:
         if tensor.prepared:
             return self._prepare(tensor, layout)
         assert tensor.data is not None
-        if tensor.data.size < REPACKED:
+        if tensor.data.size < (REPACKED if tensor.dtype.bytes > 1 else REPACKED_BYTES):
             return Slot(Region.WEIGHTS, self.weights.in_memory(self.weights.add(tensor, layout)))
         there, at = self.weights.find(tensor, layout)
         source = Slot(Region.WEIGHTS, self.weights.in_memory(at))

@@ -50,6 +50,7 @@ def build_wasm(
     plan = plan_for_cpu(
         lowered, [target for _, target in VARIANTS], work.choices(name).kernels, options.opt_level, work.cache
     )
+    _compile_ahead(lowered, [*variants.values()], plan, work)
     modules = [_compile(lowered, variant, target, name, plan, weights, work) for variant, target in variants.items()]
     if len({_constants(m.program) for m in modules}) > 1:
         raise InternalError("compile_for_cpu: two variants of the module read weights in different layouts")
@@ -58,6 +59,7 @@ def build_wasm(
     for variant, own in (in_bytes or {}).items():
         target = WASM_BYTES[variant]
         plan_of_bytes = plan_for_cpu(own, [target], work.choices(name).kernels, options.opt_level, work.cache)
+        _compile_ahead(own, [target], plan_of_bytes, work)
         others.append(_compile(own, variant, target, name, plan_of_bytes, weights, work))
     return WasmBuild(
         replace(artifact, in_bytes={m.variant: _artifact([m]) for m in others}),
@@ -78,6 +80,13 @@ class _Module:
     model: WasmModel | None
 
 
+def _compile_ahead(lowered: Lowered, targets: list[Target], plan: KernelPlan, work: Work) -> None:
+    options = work.options
+    if options.dump is None and options.processes != 1:
+        with work.timed("schedule", "in several processes"):
+            compile_ahead(lowered, targets, work.cache, options.opt_level, options.processes, plan)
+
+
 def _compile(
     lowered: Lowered, variant: str, target: Target, name: str, plan: KernelPlan, weights: Weights, work: Work
 ) -> _Module:
@@ -86,9 +95,6 @@ def _compile(
     # Only the first variant is dumped.
     dumped = variant == next(v for v, _ in VARIANTS if v in options.variants)
     observe = work.observer(name) if dumped else ignore
-    if options.dump is None and options.processes != 1:
-        with work.timed("schedule", "in several processes"):
-            compile_ahead(lowered, [target], work.cache, options.opt_level, options.processes, plan)
     with work.timed("schedule", detail):
         program = compile_for_cpu(lowered, target, observe, options.opt_level, weights, work.cache, plan)
     with work.timed("generate code", detail):

@@ -100,7 +100,7 @@ SHORT_DOTS, ADD_SHORTS = "wasm_short_dots", "add_shorts"
 
 SHORTS: dict[str, Callable[[Array, Array], Array]] = {SHORT_DOTS: _short_dots, ADD_SHORTS: _add_shorts}
 """Operations on int32 whose results are words of two int16. The former multiplies bytes, those of its first operand
-unsigned, of at most 7 bits (of 8 on x86, where sums fit), and adds two products each: an instruction of relaxed SIMD."""
+unsigned, of at most 7 bits (8 on x86, where sums fit), and adds two products each: an instruction of relaxed SIMD."""
 
 
 UNARY: dict[str, Callable[[Array], Array]] = {

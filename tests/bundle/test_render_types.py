@@ -31,7 +31,7 @@ const sum: number = output.reduce((a, b) => a + b, 0);
 const name: 'input' = model.inputs[0].name;
 const shape: readonly [1, 1024] = model.outputs[0].shape;
 const info = model.info();
-const variant: 'relaxed' | 'plain' = info.variant;
+const variant: 'signed' | 'unsigned' | 'narrow' | 'relaxed' | 'plain' = info.variant;
 const inputs: Inputs = { input: new Float32Array(1024) };
 await model.dispose();
 const failure = new DownloadError('http', 'text');
