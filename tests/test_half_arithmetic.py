@@ -50,7 +50,7 @@ def built(proto: onnx.ModelProto, folder: Path, *options: str) -> tuple[str, Any
     """The output of the command line, the report, and the kernels for webgpu."""
     onnx.save(proto, folder / "model.onnx")
     arguments = [str(folder / "model.onnx"), "--out", str(folder / "o"), "--report", str(folder / "r.json"), *options]
-    ended = CliRunner().invoke(main, [*arguments, "--precision", "f16-fast", "--force"])
+    ended = CliRunner().invoke(main, [*arguments, "--precision", "f16-fast", "--targets", "webgpu"])
     assert ended.exit_code == 0, ended.output
     kernels = [json.loads(f.read_text())["kernels"] for f in (folder / "o").glob("webgpu-*.json")]
     return (
@@ -88,7 +88,7 @@ def test_other_targets_are_those_of_f16(tmp_path: Path) -> None:
     assert contents[0] == contents[1]
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(st.integers(5, 40), st.integers(9, 40), st.integers(0, 9))
 def test_networks_of_any_size(channels: int, side: int, seed: int) -> None:
     need_driver("webgpu", "shader-f16")
@@ -124,7 +124,7 @@ def maps(scale: float, *, offset: float = 0.0) -> tuple[onnx.ModelProto, dict[st
 )
 def test_what_float16_cannot_compute_stays(tmp_path: Path, scale: float, offset: float, why: str) -> None:
     proto, feeds = maps(scale, offset=offset)
-    text, report, kernels = built(proto, tmp_path, "--targets", "webgpu")
+    text, report, kernels = built(proto, tmp_path)
     (layer,) = report["targets"]["webgpu"]["arithmetic"]
     assert re.match(why, layer["kept"]) if why else not layer["kept"]
     (source,) = (k["source"] for k in kernels if k["name"] == layer["kernel"])
@@ -142,7 +142,7 @@ def test_what_float16_cannot_compute_stays(tmp_path: Path, scale: float, offset:
 def test_sizes_that_vary_are_not_measured(tmp_path: Path) -> None:
     proto = residual(16, 24)
     proto.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "batch"
-    text, report, _ = built(proto, tmp_path, "--targets", "webgpu", "--dim", "batch=1..4")
+    text, report, _ = built(proto, tmp_path, "--dim", "batch=1..4")
     assert "all arithmetic is float32: sizes, loops and branches vary between runs, so nothing was measured" in text
     assert report["targets"]["webgpu"]["arithmetic"] == []
 

@@ -50,7 +50,7 @@ def add_constants(graph: Graph, tensors: dict[Value, Tensor]) -> None:
         if node is not None and _is_prepared(v, data, node, tensors):
             tensors[v] = prepared(define(node, tensors)[node.outputs.index(v)], data)
         else:
-            tensors[v] = replace(constant(v.name, data), packs=packed.get(v))
+            tensors[v] = constant(v.name, data, packed.get(v))
 
 
 def _is_prepared(v: Value, data: Array, node: Node, tensors: Mapping[Value, Tensor]) -> bool:

@@ -149,11 +149,11 @@ def placeholder(name: str, shape: Sequence[Size], dtype: DType, extents: tuple[i
     return Tensor(Buffer(name, extents, dtype), sizes=None if extents == tuple(shape) else tuple(shape))
 
 
-def constant(name: str, data: np.ndarray) -> Tensor:
-    """A tensor known at compile time."""
+def constant(name: str, data: np.ndarray, packs: str | None = None) -> Tensor:
+    """A tensor known at compile time; of words, `packs` names the type of the elements that they hold."""
     dtype = from_numpy(data.dtype)
     values = (int(data.min()), int(data.max())) if dtype.is_int and data.size else None
-    return Tensor(Buffer(name, data.shape, dtype, values=values), data=data)
+    return Tensor(Buffer(name, data.shape, dtype, values=values), data=data, packs=packs)
 
 
 def compute(

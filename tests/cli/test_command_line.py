@@ -172,11 +172,13 @@ def test_report_of_weights_in_words(tmp_path: Path) -> None:
         model(nodes, {"x": [1, 256]}, ["y"], weights, imports=[onnx.helper.make_opsetid("com.microsoft", 1)]),
         tmp_path / "model.onnx",
     )
-    result = run(tmp_path / "model.onnx", "--out", tmp_path / "o", "--targets", "webgl,wasm")
-    assert result.exit_code == 0, result.output
-    text = " ".join(result.output.split())
-    assert "weights 41.0 kB: 32.8 kB uint4, 8.2 kB float32 webgl" in text
-    assert text.count("products: 1 of float32 and float32 in float32") == 2
+    for activations in ("f32", "int8"):
+        options = ("--targets", "webgl,wasm", "--activations", activations, "--force")
+        result = run(tmp_path / "model.onnx", "--out", tmp_path / "o", *options)
+        assert result.exit_code == 0, result.output
+        text = " ".join(result.output.split())
+        assert "weights 41.0 kB: 32.8 kB uint4, 8.2 kB float32 webgl" in text
+        assert text.count("products: 1 of float32 and float32 in float32") == (2 if activations == "f32" else 0)
 
 
 def test_report_of_sizes_that_vary(path: Path, tmp_path: Path) -> None:

@@ -212,7 +212,7 @@ def test_mistakes_have_the_command_lines_message(
 
 
 def test_a_precision_that_there_is_not(path: Path) -> None:
-    error = {"kind": "input", "message": "--precision f8: choose one of f32, f16"}
+    error = {"kind": "input", "message": "--precision f8: choose one of f32, f16, f16-fast"}
     assert asked("compile", model=path, shapes=SHAPES, precision="f8") == {"error": error}
 
 

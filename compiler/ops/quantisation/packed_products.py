@@ -58,7 +58,8 @@ def packed_products(call: Call, a: Tensor, w: Quanta) -> Tensor:
     sums of a span are integers."""
     columns, blocks, size = w.shape
     parts = max(1, size // SPAN)
-    words = constant(f"{call.name}.words", _in_panels(_words(w).reshape(columns, blocks, parts, -1)))
+    held = f"uint{w.bits}"
+    words = constant(f"{call.name}.words", _in_panels(_words(w).reshape(columns, blocks, parts, -1)), held)
     scales = constant(f"{call.name}.scales", _in_panels(w.scales.astype(np.float32)))
     zeros = None if w.zeros is None else constant(f"{call.name}.zeros", _in_panels(w.zeros.astype(np.uint8)))
     x, sums, step = _quantised(call, a, (blocks, parts, size // parts), w.middle if zeros is None else 1)
