@@ -24,6 +24,8 @@ from onnxruntime import quantization
 from test_models import SHARED
 from test_photographs import preprocess
 from webnn_compile.driver.targets import TARGETS
+from webnn_compile.frontends.onnx import import_model
+from webnn_compile.graph.evaluate import evaluate_graph
 
 MICROSOFT = "com.microsoft"
 STEPS = 255
@@ -285,3 +287,34 @@ def test_operators_of_microsoft_are_the_same_bits_on_every_target(target: str) -
     got = compiled.run(arrays)
     for name, expected in onnxruntime_results(proto, arrays).items():
         np.testing.assert_array_equal(got[name], expected, name, strict=True)
+
+
+def pairs(seed: int) -> tuple[onnx.ModelProto, dict[str, Array]]:
+    """Every pair of quanta, added and multiplied by arbitrary scales: some results lie between two quanta but for the
+    last bit of a product."""
+    r = np.random.default_rng(seed)
+    a, b = np.meshgrid(np.arange(256, dtype=np.uint8), np.arange(256, dtype=np.uint8))
+    scales = (r.random(2) * 0.05 + 0.002).astype(np.float32)
+    weights = {"s": scales[0], "t": scales[1], "sum": scales.sum(), "product": scales.prod() * 100}
+    weights |= {n: np.uint8(z) for n, z in zip("zyx", r.integers(0, 256, 3), strict=True)}
+    inputs = ["a", "s", "z", "b", "t", "y"]
+    nodes = [
+        node("QLinearAdd", [*inputs, "sum", "x"], ["added"], domain=MICROSOFT),
+        node("QLinearMul", [*inputs, "product", "x"], ["multiplied"], domain=MICROSOFT),
+    ]
+    constants = {n: np.asarray(value) for n, value in weights.items()}
+    shapes, imports = {"a": [256, 256], "b": [256, 256]}, [helper.make_opsetid(MICROSOFT, 1)]
+    proto = model(nodes, shapes, ["added", "multiplied"], constants, 13, TensorProto.UINT8, imports=imports)
+    return proto, {"a": a, "b": b}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_no_target_fuses_products_of_quanta_with_sums(target: str) -> None:
+    """onnxruntime does on some processors, and rounds these few differently."""
+    need_driver(target)
+    for seed in range(3):
+        proto, arrays = pairs(seed)
+        got, want = webnn_compile.compile(proto, target).run(arrays), evaluate_graph(import_model(proto), arrays)
+        for name, reference in onnxruntime_results(proto, arrays).items():
+            np.testing.assert_array_equal(got[name], want[name], name, strict=True)
+            assert (got[name] != reference).mean() < 1e-4

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from ...dtypes import F32, I8, U8, DType
-from ...ir.construct import unary
+from ...ir.construct import minimum, unary
 from ...ir.nodes import Const, Expr
 from ...tensor import Tensor, compute
 from ...tensor.fold_tensor import fold
@@ -81,7 +81,7 @@ def _add(call: Call) -> Tensor:
     )
 
     def body(a: Expr, b: Expr, a_ratio: Expr, b_ratio: Expr, shift: Expr) -> Expr:
-        return _rounded(a.cast(F32) * a_ratio + (b.cast(F32) * b_ratio + shift), a.dtype)
+        return _rounded(_product(a.cast(F32), a_ratio) + (_product(b.cast(F32), b_ratio) + shift), a.dtype)
 
     return pointwise(call, body, call.input(0), call.input(3), a_ratio, b_ratio, shift)
 
@@ -93,9 +93,15 @@ def _multiply(call: Call) -> Tensor:
     zeros = [_number(call, f"zero{i}", partial(_zero, call, i)) for i in (2, 5, 7)]
 
     def body(a: Expr, b: Expr, ratio: Expr, a_zero: Expr, b_zero: Expr, zero: Expr) -> Expr:
-        return _rounded((a.cast(F32) - a_zero) * (b.cast(F32) - b_zero) * ratio + zero, a.dtype)
+        return _rounded(_product((a.cast(F32) - a_zero) * (b.cast(F32) - b_zero), ratio) + zero, a.dtype)
 
     return pointwise(call, body, call.input(0), call.input(3), ratio, *zeros)
+
+
+def _product(a: Expr, b: Expr) -> Expr:
+    """The product as float32 rounds it: a bound, which is far beyond all quanta, keeps compilers from fusing it with
+    the sum that reads it, where a processor can."""
+    return minimum(a * b, 2.0**100)
 
 
 def _check_two(call: Call) -> None:
