@@ -41,8 +41,8 @@ def schedule_word_sums(stmt: Stmt, nest: Reduction, target: Target, choices: Cho
         stmt = reorder(stmt, [*panels, *rows, column])
     most = column.extent // target.lanes
     fitting = [n for n in (4, 2, 1) if n <= most]
-    # Where rows vary, most runs have one.
-    vectors = choices.choose("vectors", ordered(min(TILE // 2 if rows and rows[-1].length is None else TILE, most), fitting))
+    several = bool(rows) and rows[-1].length is None  # where rows vary, most runs have one
+    vectors = choices.choose("vectors", ordered(min(TILE // 2 if several else TILE, most), fitting))
     if rows:
         height = choices.choose("rows", ordered(TILE // vectors, [1, 2, 4]))
         stmt, tiles = split(stmt, rows[-1], tiles_of(rows[-1], height, powers_below(height), balanced=True))
