@@ -108,6 +108,7 @@ class GpuTarget:
     of few is worth a workgroup; from `longest_shared` on another launch takes less time than its invocations, and from
     `longest_alone` on than one that works alone.
     `subgroups`: there are operations of the invocations that run in lockstep; where the device is known.
+    `signed_quads`: the language has that operation of `ir/scalar_ops`, which adds the products of four bytes.
     `matrix`: hardware for products that kernels may use, None for none.
     `shared_tiles`: operands of large products are staged in shared memory (`rules/simt_staged` says when that pays)."""
 
@@ -123,6 +124,7 @@ class GpuTarget:
     longest_alone: int = 2048
     shared_tiles: bool = False
     subgroups: bool = False
+    signed_quads: bool = False
     matrix: MatrixFacts | None = None
 
 
@@ -131,7 +133,7 @@ class GpuTarget:
 # traffic would make 448 invocations of ResNet18's layers of 7 x 7; these are 2048. On software adapters, where only
 # traffic counts, the whole network takes a fifth longer for it. A workgroup of 256 reads 65536 elements as 64 vectors
 # in each invocation, some of them at a time: 5 to 10 microseconds, as long as a launch.
-WEBGPU = GpuTarget("webgpu")
+WEBGPU = GpuTarget("webgpu", signed_quads=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from convolutions import Case, always
 from kernel_checks import scheduled
 from nests import biased_product, matrix_product, padded_sum, pointwise, sum_of_rows
-from webnn_compile.dtypes import F16, F32, I32, U32
+from webnn_compile.dtypes import F16, F32, I8, I32, U16, U32
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.ir.construct import select
@@ -32,10 +32,12 @@ from webnn_compile.ir.nodes import (
     Unary,
     Var,
 )
+from webnn_compile.ir.scalar_ops import QUADS
 from webnn_compile.ir.simplify import simplify
 from webnn_compile.passes.store_narrow import store_narrow
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.schedule.schedule_simt import schedule_simt
+from webnn_compile.schedule.sign_quads import sign_quads
 from webnn_compile.schedule.steps import sink, spread, tag
 from webnn_compile.target import GpuTarget
 from webnn_compile.tensor.winograd_matrices import OutputTile
@@ -161,6 +163,30 @@ def winograd_kernel(tile: OutputTile, name: str) -> Kernel:
     return next(k for k in lowered.kernels if k.name == name)
 
 
+def few_bits() -> Kernel:
+    """Elements of int8 and uint16 in words: whole vectors, those that begin within a word, one by one."""
+    i, j = Var("i", 3), Var("j", 4)
+    x, z, y = Buffer("x", (16,), I8), Buffer("z", (16,), U16), Buffer("y", (3, 4), I32)
+    wide = (Load(x, (i * 4 + j,)), Load(x, (i * 4 + j + 3,)), Load(x, (i * 3,)), Load(z, (i * 4 + j,)))
+    first, *others = (Cast(I32, load) for load in wide)
+    for scale, other in enumerate(others, 2):
+        first = first + other * scale
+    body: Stmt = For(i, For(j, Store(y, (i, j), first), LoopKind.VECTOR), LoopKind.THREAD)
+    return simplify(Kernel("few_bits", (x, z, y), body))
+
+
+def quads() -> Kernel:
+    """Products of four bytes: of a vector of words by one, and of words; both signed, and the first unsigned."""
+    i, j = Var("i", 3), Var("j", 4)
+    a, b, y = Buffer("a", (3, 4), I32), Buffer("b", (3,), I32), Buffer("y", (3, 4), I32)
+    word, other = Load(a, (i, j)), Load(b, (i,))
+    pairs = (word & 0x0F0F0F0F, other), (other, Const(0x7F0180FF)), (word, word)
+    first, *others = (Binary(QUADS, x, z) for x, z in pairs)
+    total = first + others[0] + others[1]
+    body: Stmt = For(i, For(j, Store(y, (i, j), total), LoopKind.VECTOR), LoopKind.THREAD)
+    return simplify(Kernel("quads", (a, b, y), sign_quads(body)))
+
+
 DEVICE_CONSTRUCTS: dict[str, Callable[[], Kernel]] = {
     f.__name__: f
     for f in (
@@ -179,5 +205,7 @@ DEVICE_CONSTRUCTS: dict[str, Callable[[], Kernel]] = {
         condition,
         transform_of_windows,
         transform_of_results,
+        few_bits,
+        quads,
     )
 }

@@ -20,6 +20,10 @@ using float4 = Four<float>; using int4 = Four<int>; using uint4 = Four<unsigned>
 static inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 static inline int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; }
 static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
+static inline int __dp4a(int a, int b, int c) {
+  for (int i = 0; i < 32; i += 8) c += (signed char)(a >> i) * (signed char)(b >> i);
+  return c;
+}
 static inline float __int_as_float(int a) { float r; memcpy(&r, &a, 4); return r; }
 
 enum { LARGEST = 1024, STACK = 1 << 18 };

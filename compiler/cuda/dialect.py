@@ -9,6 +9,7 @@ from ..codegen.source import LOWEST, PRODUCT, CLike, Text
 from ..dtypes import BOOL, F16, F32, I32, U32, DType
 from ..ir.all_reduce import Among
 from ..ir.nodes import Load, Store
+from ..ir.scalar_ops import SIGNED
 from .prelude import COLLECTIVES, NEUTRAL, UNARY
 
 SCALARS = {F32: "float", F16: "float", I32: "int", U32: "unsigned", BOOL: "bool"}
@@ -47,6 +48,11 @@ class CudaC(CLike):
         if lanes == 1 and dtype.is_float:
             op = UNARY.get(op, op)
         return super().unary(op, a, dtype, lanes)
+
+    def binary(self, op: str, a: Text, b: Text, dtype: DType, lanes: int) -> Text:
+        if op == SIGNED:
+            return Text(f"signed_quads({a.text}, {b.text})")
+        return super().binary(op, a, b, dtype, lanes)
 
     def cast(self, to: DType, a: Text, source: DType, lanes: int) -> Text:
         if to == BOOL:

@@ -12,8 +12,8 @@ WARPS = 16
 _HALF = MatrixFacts(16, 16, 16, "float16")
 MATRICES = {"f16": _HALF, "f16-fast": _HALF, "tf32": MatrixFacts(16, 16, 8, "tf32")}
 """By `--precision`: what tensor cores multiply."""
-TF32 = 80
-"""The least compute capability with TF32."""
+TF32, BYTES = 80, 61
+"""The least compute capabilities with TF32, and with products of four bytes (__dp4a)."""
 
 
 def target_for(multiprocessors: int, capability: int = 75, precision: str = "f32") -> GpuTarget:
@@ -31,5 +31,6 @@ def target_for(multiprocessors: int, capability: int = 75, precision: str = "f32
         workgroup_bytes=49152,
         binding_bytes=2**31 - 1,
         minimum_occupancy=multiprocessors * WARPS * 32,
+        signed_quads=capability >= BYTES,
         matrix=MATRICES.get(precision),
     )

@@ -63,6 +63,15 @@ template <class To, class From> __device__ inline To convert(From a) {
 
 VECTORS = "\n".join((_HEAD, *(line for v, scalar in _VECTORS.items() for line in _of_vectors(v, scalar)))) + "\n"
 
+QUADS = "\n".join(
+    (
+        _function("int", "signed_quads", "int a, int b", "__dp4a(a, b, 0)"),
+        _function("int4", "signed_quads", "int4 a, int4 b", _each("__dp4a(a.$, b.$, 0)")),
+        "",
+    )
+)
+"""Products of four bytes, for kernels that have them."""
+
 HALVES = """struct half1 { unsigned short bits; };
 struct __align__(8) half4 { half1 x, y, z, w; };
 #ifdef __CUDACC__

@@ -9,12 +9,13 @@ from ..dtypes import F16
 from ..ir.all_reduce import AllReduce
 from ..ir.grid import find_grid
 from ..ir.intrinsic import Tensorized
-from ..ir.nodes import Kernel, Node
+from ..ir.nodes import Binary, Kernel, Node
 from ..ir.rewrite import walk
+from ..ir.scalar_ops import SIGNED
 from ..simt.whole_vectors import whole_vectors
 from ..simt.write_kernel import name_parameters, name_scalars, outputs_of, write_kernel
 from .dialect import CudaC
-from .prelude import HALVES, VECTORS, WARPS, matrices
+from .prelude import HALVES, QUADS, VECTORS, WARPS, matrices
 
 ALIGNED = "__align__(32) "
 """As instructions for matrices need shared memory."""
@@ -26,6 +27,8 @@ def render(kernel: Kernel) -> str:
     operands = {n.intrinsic.params[1].dtype for n in walk(kernel.body) if _multiplies(n)}
     if operands or any(b.dtype == F16 for b in kernel.params):
         parts.append(HALVES)
+    if any(isinstance(n, Binary) and n.op == SIGNED for n in walk(kernel.body)):
+        parts.append(QUADS)
     if any(isinstance(n, AllReduce) for n in walk(kernel.body)):
         parts += [f"#define INVOCATIONS {prod(find_grid(kernel).workgroup_size)}\n", WARPS]
     parts += [matrices(dtype) for dtype in operands]

@@ -66,7 +66,7 @@ def _elements(word: Array, bits: int) -> list[Array]:
 
 PAIRS, SIGNED_QUADS, UNSIGNED_QUADS, NARROW_QUADS = Dot(2, I16), Dot(4, I8), Dot(4, U8), Dot(4, U8, 64)
 
-QUADS = "dot_unsigned_quads"
+QUADS, SIGNED = "dot_unsigned_quads", "dot_signed_quads"
 
 DOTS = {
     "dot_pairs": PAIRS,
@@ -76,6 +76,7 @@ DOTS = {
     "wasm_dot_signed_quads": SIGNED_QUADS,
     "wasm_dot_unsigned_quads": UNSIGNED_QUADS,
     "wasm_dot_narrow_quads": NARROW_QUADS,
+    SIGNED: SIGNED_QUADS,
 }
 """Operations that sum products of words. One named for wasm or VNNI means the same as the others of its kind, and is
 that instruction. The relaxed instructions of wasm take an engine on which they are exact: `bundle/artifact` names

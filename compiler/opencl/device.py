@@ -16,7 +16,7 @@ from ..dtypes import DType
 from ..errors import InputError, InternalError
 from ..program.device_program import DeviceKernel, Storage
 from ..values.dlpack import OPENCL, Borrowed, DeviceArray
-from .render import SUBGROUPS
+from .render import needs_newer
 
 Array = np.ndarray
 
@@ -89,7 +89,7 @@ class OpenClDevice:
     def _build(self, source: str) -> Any:
         """Without fast maths: NaN and infinities are kept. Products and sums may be fused, as everywhere."""
         newest = "CL3.0" if "3." in self._device.opencl_c_version else "CL2.0"
-        options = [f"-cl-std={newest if source.startswith(SUBGROUPS) else 'CL1.2'}"]
+        options = [f"-cl-std={newest if needs_newer(source) else 'CL1.2'}"]
         return cl.Program(self._context, source).build(options, cache_dir=False)  # type: ignore[arg-type]
 
     @_reported()

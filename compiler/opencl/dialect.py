@@ -13,6 +13,7 @@ from ..dtypes import BOOL, F16, F32, I32, U32, DType
 from ..ir.all_reduce import Among
 from ..ir.lanes import Ramp
 from ..ir.nodes import Load, Store
+from ..ir.scalar_ops import SIGNED
 
 SCALARS = {F32: "float", F16: "float", I32: "int", U32: "uint", BOOL: "int"}
 _UNARY = {"round": "rint"}
@@ -33,6 +34,18 @@ def vector_collective(op: str, among: Among, dtype: DType, lanes: int) -> str:
     vector, scalar = f"{SCALARS[dtype]}{lanes}", collective(op, among, SCALARS[dtype], 1)
     parts = ", ".join(f"{scalar}(a.{lane})" for lane in "xyzw"[:lanes])
     return f"{vector} {collective(op, among, vector, lanes)}({vector} a) {{ return ({vector})({parts}); }}"
+
+
+def quads(lanes: int) -> str:
+    """The function of products of four bytes (the extension cl_khr_integer_dot_product): `vector_quads` defines that of
+    vectors."""
+    return "dot_4x8packed_ss_int" if lanes == 1 else f"signed_quads{lanes}"
+
+
+def vector_quads(lanes: int) -> str:
+    """The function that does it for each lane."""
+    parts = ", ".join(f"{quads(1)}(a.{lane}, b.{lane})" for lane in "xyzw"[:lanes])
+    return f"int{lanes} {quads(lanes)}(uint{lanes} a, uint{lanes} b) {{ return (int{lanes})({parts}); }}"
 
 
 class OpenClC(CLike):
@@ -56,6 +69,9 @@ class OpenClC(CLike):
         return super().unary(_UNARY.get(op, op), a, dtype, lanes)
 
     def binary(self, op: str, a: Text, b: Text, dtype: DType, lanes: int) -> Text:
+        if op == SIGNED:
+            words = [f"as_{self.type_name(U32, lanes)}({x.text})" for x in (a, b)]
+            return Text(f"{quads(lanes)}({', '.join(words)})")
         if dtype == BOOL and op in ("xor", "==", "!="):
             symbol = "==" if op == "==" else "!="
             return Text(f"!{a.atom} {symbol} !{b.atom}", LOWEST)

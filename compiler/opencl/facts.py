@@ -30,4 +30,5 @@ def target_of(device: Any) -> GpuTarget:
         workgroups=2**31 - 1,
         minimum_occupancy=occupancy,
         subgroups="cl_khr_subgroups" in device.extensions.split(),
+        signed_quads="cl_khr_integer_dot_product" in device.extensions.split(),
     )

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from ..ir.all_reduce import AllReduce
 from ..ir.lanes import lanes_of
-from ..ir.nodes import Kernel
+from ..ir.nodes import Binary, Kernel
 from ..ir.rewrite import walk
+from ..ir.scalar_ops import SIGNED
 from ..simt.whole_vectors import whole_vectors
 from ..simt.write_kernel import name_parameters, name_scalars, outputs_of, write_kernel
-from .dialect import OpenClC, vector_collective
+from .dialect import OpenClC, quads, vector_collective, vector_quads
 
 SUBGROUPS = "#pragma OPENCL EXTENSION cl_khr_subgroups : enable"
-"""The first line of a kernel that needs them, and a newer OpenCL C than others."""
+"""The first line of a kernel that needs them."""
+
+
+def needs_newer(source: str) -> bool:
+    """Whether a kernel needs a newer OpenCL C than others."""
+    return source.startswith(SUBGROUPS) or quads(1) in source
 
 
 def render(kernel: Kernel) -> str:
     """The kernel, after the functions that it needs."""
     together = [n for n in walk(kernel.body) if isinstance(n, AllReduce)]
     vectors = {vector_collective(n.op, n.among, n.dtype, lanes_of(n)) for n in together if lanes_of(n) > 1}
+    dots = {lanes_of(n) for n in walk(kernel.body) if isinstance(n, Binary) and n.op == SIGNED}
+    vectors |= {vector_quads(lanes) for lanes in dots if lanes > 1}
     return "\n".join([*([SUBGROUPS] if together else []), *sorted(vectors), render_kernel(kernel)])
 
 

@@ -40,13 +40,16 @@ def _low(word: Expr, bits: int) -> Expr:
 
 def _byte(word: Expr, at: int) -> Expr:
     """The unsigned byte from bit `at` on."""
-    return _shifted("shr", word, at) & _like(word, 255)
+    return _by_constant("and", _shifted("shr", word, at), 255)
 
 
 def _shifted(op: str, word: Expr, by: int) -> Expr:
-    return Binary(op, word, _like(word, by)) if by else word
+    return _by_constant(op, word, by) if by else word
 
 
-def _like(word: Expr, value: int) -> Expr:
+def _by_constant(op: str, word: Expr, value: int) -> Expr:
+    """Of a word that is the same in all lanes, as a scalar."""
+    if isinstance(word, Splat):
+        return Splat(_by_constant(op, word.a, value), word.lanes)
     lanes = lanes_of(word)
-    return Splat(Const(value), lanes) if lanes > 1 else Const(value)
+    return Binary(op, word, Splat(Const(value), lanes) if lanes > 1 else Const(value))

@@ -10,6 +10,7 @@ from ..dtypes import I8, I16, I32, U8, U16, DType
 from ..errors import CannotExpress
 from ..ir.affine import affine
 from ..ir.lanes import Extract, Ramp, Splat, lanes_of
+from ..ir.layout import Layout
 from ..ir.nodes import Binary, Buffer, Cast, Const, Expr, Kernel, Load, Node, Select, Seq, Stmt, Store
 from ..ir.rewrite import rewrite, rewrite_top_down
 from ..ir.simplify import simplify_expr
@@ -26,9 +27,7 @@ def pack_words(kernel: Kernel) -> Kernel:
     The first element is in a word's lowest bits. The last word may have elements beyond the buffer's. Raises
     CannotExpress for a store of a part of a word: invocations would write the same word.
     """
-    words: dict[Buffer, Buffer] = {
-        b: replace(b, shape=(-(-b.size // _per_word(b.dtype)),), dtype=I32) for b in kernel.params if b.dtype in PACKED
-    }
+    words = {b: _in_words(b) for b in kernel.params if b.dtype in PACKED}
     if not words:
         return kernel
 
@@ -52,6 +51,12 @@ def pack_words(kernel: Kernel) -> Kernel:
 
     params = tuple(words.get(b, b) for b in kernel.params)
     return replace(kernel, params=params, body=rewrite(rewrite_top_down(kernel.body, store), load))
+
+
+def _in_words(b: Buffer) -> Buffer:
+    """The same memory; its layout stays that of the elements."""
+    layout = b.layout or Layout.row_major(b.shape)
+    return replace(b, shape=(-(-b.size // _per_word(b.dtype)),), dtype=I32, layout=layout)
 
 
 def _per_word(dtype: DType) -> int:

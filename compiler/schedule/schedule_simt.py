@@ -28,6 +28,7 @@ from .rules.simt_workgroup import SMALLEST, simt_workgroup
 from .rules.staging import StagedPlan, plan_staged, prepare_staged
 from .rules.transform import transform_loops
 from .rules.word_sums import multiplies_words
+from .sign_quads import sign_quads
 from .split_groups import split_groups
 from .steps import preload
 
@@ -51,7 +52,8 @@ def schedule_simt(
     """
     body, packed = _schedule(simplify_stmt(kernel.body), forms_of(kernel), target, choices, halves, words=words)
     params = tuple(packed.get(p, p) for p in kernel.params)
-    return replace(kernel, params=params, body=simplify_stmt(body), forms=())
+    body = simplify_stmt(sign_quads(body) if target.signed_quads else body)
+    return replace(kernel, params=params, body=body, forms=())
 
 
 def _schedule(

@@ -13,10 +13,16 @@ from ..ir.affine import affine
 from ..ir.all_reduce import Among
 from ..ir.lanes import Ramp
 from ..ir.nodes import Buffer, Expr, Load, Store
+from ..ir.scalar_ops import SIGNED
 
 SCALARS = {F32: "f32", F16: "f16", I32: "i32", U32: "u32", BOOL: "bool"}
 VECTORS = {F32: "vec4f", F16: "vec4h", I32: "vec4i", U32: "vec4u", BOOL: "vec4<bool>"}
 
+
+QUADS_OF_VECTORS = "signed_quads"
+_EACH = ", ".join(f"dot4I8Packed(a.{lane}, b.{lane})" for lane in "xyzw")
+QUADS_FUNCTION = f"fn {QUADS_OF_VECTORS}(a: vec4u, b: vec4u) -> vec4i {{ return vec4i({_EACH}); }}"
+"""For vectors, which the language's own does not take."""
 
 COLLECTIVES = {"+": "Add", "*": "Mul", "max": "Max", "min": "Min"}
 """The names of subgroup operations."""
@@ -25,11 +31,12 @@ COLLECTIVES = {"+": "Add", "*": "Mul", "max": "Max", "min": "Min"}
 class Wgsl(Dialect):
     """`names` are those of the parameters; `vectors` the parameters that are arrays of vec4. `specials` are the
     infinities and NaN that were printed: the language has no literal for them, and rejects constant expressions that
-    yield them, hence they are the bits of variables of the module."""
+    yield them, hence they are the bits of variables of the module. `has_quads`: QUADS_FUNCTION was called."""
 
     def __init__(self, names: Mapping[Buffer, str], vectors: frozenset[Buffer]) -> None:
         self._names, self._vectors = names, vectors
         self.specials: dict[str, str] = {}
+        self.has_quads = False
 
     def type_name(self, dtype: DType, lanes: int) -> str:
         return SCALARS[dtype] if lanes == 1 else VECTORS[dtype]
@@ -79,6 +86,11 @@ class Wgsl(Dialect):
             return super().binary(op, a, Text(amount), dtype, lanes)
         if op == "xor" and dtype == BOOL:
             return super().binary("!=", a, b, dtype, lanes)
+        if op == SIGNED:
+            self.has_quads = self.has_quads or lanes > 1
+            name = "dot4I8Packed" if lanes == 1 else QUADS_OF_VECTORS
+            words = [f"bitcast<{self.type_name(U32, lanes)}>({x.text})" for x in (a, b)]
+            return Text(f"{name}({', '.join(words)})")
         return super().binary(op, a, b, dtype, lanes)
 
     def select(self, cond: Text, a: Text, b: Text, dtype: DType, lanes: int, cond_lanes: int) -> Text:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..ir.nodes import Kernel, Var
 from ..simt.whole_vectors import whole_vectors
 from ..simt.write_kernel import name_parameters, outputs_of, write_kernel
-from .dialect import Wgsl
+from .dialect import QUADS_FUNCTION, Wgsl
 from .features import ENABLE, find_features
 
 
@@ -27,6 +27,8 @@ def render(kernel: Kernel) -> str:
     for s in written.shared:
         head.append(f"var<workgroup> {s.name}: array<{dialect.type_name(s.dtype, s.lanes)}, {s.parts}>;")
     head += [f"var<private> {name}: u32 = {bits};" for name, bits in dialect.specials.items()]
+    if dialect.has_quads:
+        head.append(QUADS_FUNCTION)
     head.append(f"@compute @workgroup_size({', '.join(map(str, written.workgroup))})")
     arguments = "@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) thread: vec3u"
     lines = [f"  let {name} = i32(group.{'xyz'[axis]});" for axis, name in written.groups.items()]

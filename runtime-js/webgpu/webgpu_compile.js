@@ -36,7 +36,7 @@ async function createPipeline(state, subgroups, kernel) {
   /** @type {GPUShaderModule | undefined} */
   let module;
   const { result, reported } = scoped(state, () => {
-    module = device.createShaderModule({ code: (subgroups && better) || source, label: name });
+    module = device.createShaderModule({ code: complete((subgroups && better) || source), label: name });
     const uniforms = scalars && state.uniforms ? [state.uniforms.layout] : [];
     const layout = device.createPipelineLayout({ bindGroupLayouts: [layoutOf(state, access), ...uniforms] });
     return device.createComputePipelineAsync({ label: name, layout, compute: { module, entryPoint: 'main' } });
@@ -53,6 +53,19 @@ async function createPipeline(state, subgroups, kernel) {
   const why = notes.map((note) => `line ${note.lineNum}: ${note.message}`).join('; ') || message;
   throw new UnsupportedError('compile', `WebGPU refuses ${describe(program, kernel)}: ${why}`);
 }
+
+/**
+ * A shader with products of four bytes where the language lacks them.
+ * @param {string} code
+ */
+const complete = (code) =>
+  !code.includes('dot4I8Packed') || navigator.gpu.wgslLanguageFeatures?.has('packed_4x8_integer_dot_product')
+    ? code
+    : `${code}fn dot4I8Packed(a: u32, b: u32) -> i32 {
+  let s = vec4u(24u, 16u, 8u, 0u);
+  let p = (bitcast<vec4i>(vec4u(a) << s) >> vec4u(24u)) * (bitcast<vec4i>(vec4u(b) << s) >> vec4u(24u));
+  return p.x + p.y + p.z + p.w;
+}`;
 
 /**
  * @param {State} state

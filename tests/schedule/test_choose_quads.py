@@ -10,8 +10,10 @@ from kernel_checks import NARROW, run_kernel
 from webnn_compile.dtypes import I32
 from webnn_compile.ir.nodes import Binary, Buffer, Const, Expr, For, Kernel, Load, Store, Var
 from webnn_compile.ir.rewrite import walk
-from webnn_compile.ir.scalar_ops import QUADS
+from webnn_compile.ir.scalar_ops import QUADS, SIGNED
+from webnn_compile.ir.verify import verify_kernel
 from webnn_compile.schedule.choose_quads import choose_quads
+from webnn_compile.schedule.sign_quads import sign_quads
 from webnn_compile.target import GENERIC, WASM_PLAIN, WASM_RELAXED, Target
 
 VNNI = replace(NARROW, dots=("dot_pairs", "vnni_dot_unsigned_quads"))
@@ -22,10 +24,12 @@ def sum_of_dots(terms: int, bits: int) -> Kernel:
     """Sums of dots of the low bits of the bytes of words, and another term."""
     i = Var("i", COUNT)
     a, b, y = Buffer("a", (COUNT,), I32), Buffer("b", (terms, COUNT), I32), Buffer("y", (COUNT,), I32)
-    mask = ((1 << bits) - 1) * 0x01010101
     total: Expr = Load(a, (i,))
+    word: Expr = Load(a, (i,))
+    if bits < 8:
+        word = word & ((1 << bits) - 1) * 0x01010101
     for t in range(terms):
-        total = total + Binary(QUADS, Load(a, (i,)) & mask, Load(b, (Const(t), i)))
+        total = total + Binary(QUADS, word, Load(b, (Const(t), i)))
     return Kernel("k", (a, b, y), For(i, Store(y, (i,), total)))
 
 
@@ -59,3 +63,18 @@ def test_instructions() -> None:
     assert operations(WASM_PLAIN, 4).count("wasm_dot_pairs") == 18
     assert operations(VNNI, 4).count("vnni_dot_unsigned_quads") == 9
     assert operations(GENERIC, 4).count(QUADS) == 9
+
+
+@pytest.mark.parametrize(("bits", "dots"), [(4, 3), (7, 3), (8, 6)])
+def test_both_operands_signed(bits: int, dots: int) -> None:
+    """Where bytes may have 8 bits, the sum of the other operand's is another product."""
+    kernel = sum_of_dots(3, bits)
+    signed = replace(kernel, body=sign_quads(kernel.body))
+    verify_kernel(signed, "sign_quads")
+    made = [n.op for n in walk(signed.body) if isinstance(n, Binary)]
+    assert (made.count(SIGNED), made.count(QUADS)) == (dots, 0)
+    generator = np.random.default_rng(0)
+    a = generator.integers(-(2**31), 2**31, COUNT).astype(np.int32)
+    b = generator.integers(-(2**31), 2**31, (3, COUNT)).astype(np.int32)
+    a[:3], b[:, 0], b[:, 1], b[:, 2] = (-1, -0x7F7F7F80, 0x7F7F7F7F), -0x7F7F7F80, 0x7F7F7F7F, -1
+    np.testing.assert_array_equal(run_kernel(signed, [a, b])[0], run_kernel(kernel, [a, b])[0])
