@@ -62,6 +62,7 @@ CASES: dict[str, tuple[str, tuple[int, ...], tuple[int, ...], int | None, dict[s
     "conv": ("Conv", (1, 5, 7, 6), (8, 5, 3, 3), 0, {"pads": [1, 1, 1, 1], "strides": [2, 1]}),
     "conv of one scale": ("Conv", (2, 4, 5, 5), (6, 4, 1, 1), None, {}),
     "conv of groups": ("Conv", (1, 6, 5, 5), (4, 3, 3, 3), 0, {"group": 2}),
+    "conv of large groups": ("Conv", (1, 34, 5, 5), (32, 17, 3, 3), 0, {"group": 2}),
     "depthwise": ("Conv", (1, 6, 5, 5), (6, 1, 3, 3), 0, {"group": 6, "pads": [1, 1, 1, 1]}),
     "conv of one dimension": ("Conv", (1, 4, 9), (5, 4, 3), 0, {}),
     "transposed": ("ConvTranspose", (1, 6, 4, 5), (6, 5, 3, 3), 1, {"strides": [2, 2], "pads": [1, 0, 1, 1]}),
@@ -154,7 +155,7 @@ def sums(proto: onnx.ModelProto, policy: LayoutPolicy) -> set[str]:
 
 
 def test_where_sums_are_of_integers() -> None:
-    """On processors, but where Winograd's algorithm gains more, or channels are convolved each by itself."""
+    """On processors, but where Winograd's algorithm gains more, or few channels are convolved by themselves."""
 
     def convolution(
         shape: tuple[int, ...], kernel: tuple[int, ...], op: str = "Conv", axis: int = 0, **attributes: Any
@@ -170,6 +171,8 @@ def test_where_sums_are_of_integers() -> None:
     }
     assert sums(convolution((1, 64, 56, 56), (64, 64, 3, 3)), CPU_LAYOUTS) == {"float32"}
     assert sums(convolution((1, 32, 14, 14), (32, 1, 3, 3), group=32), CPU_LAYOUTS) <= {"float32"}
+    assert sums(convolution((1, 64, 14, 14), (64, 8, 3, 3), group=8), CPU_LAYOUTS) == {"float32"}
+    assert sums(convolution((1, 64, 14, 14), (64, 32, 3, 3), group=2), CPU_LAYOUTS) == {"int32"}
 
 
 def test_sums_are_a_choice() -> None:
