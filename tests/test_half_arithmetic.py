@@ -16,6 +16,7 @@ from drivers import need_driver
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx_models import Array, model, node, onnxruntime_results, random
+from random_graphs import random_graph
 from webnn_compile.cli.command import main
 from webnn_compile.driver.measure_halves import LARGEST_ERROR
 from webnn_compile.driver.verify import HALF_TOLERANCE, largest_error
@@ -166,3 +167,15 @@ def test_a_search_is_told_to_take_f16(tmp_path: Path) -> None:
     onnx.save(residual(8, 8), tmp_path / "model.onnx")
     with pytest.raises(InputError, match="search with --precision f16"):
         Problem(tmp_path / "model.onnx", "webgpu", Options(targets=("webgpu",), precision="f16-fast"))
+
+
+@pytest.mark.parametrize("seed", [3, 12, 86])
+def test_random_graphs_with_small_values_too(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reads that only a guard around them keeps in bounds, as in seed 86, are measured, too."""
+    need_driver("webgpu", "shader-f16")
+    monkeypatch.setattr("webnn_compile.gpu.choose_halves.FEW", 0)
+    graph = random_graph(seed)
+    proto = graph.model()
+    got = webnn_compile.compile(proto, target="webgpu", precision="f16-fast").run(graph.inputs)
+    want = onnxruntime_results(proto, graph.inputs)
+    assert max(largest_error(got[name], value) for name, value in want.items()) <= HALF_TOLERANCE

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import replace
 
 import numpy as np
 
 from ..dtypes import F16
 from ..gpu.arithmetic import Arithmetic, HalfLayer
-from ..ir.evaluate_expression import evaluate_expression
-from ..ir.nodes import Buffer, Expr, Load, Node, Origin, Var
-from ..ir.rewrite import loads, rewrite
+from ..ir.evaluate_expression import Evaluator, Evaluators, State, evaluate_expression
+from ..ir.nodes import Buffer, Expr, Load, Origin, Var
 from ..passes.compute_in_halves import half_of, results_in
 from ..passes.store_narrow import LARGEST
 from ..pipeline.lower_model import lower_tensors
@@ -20,7 +18,7 @@ from ..program.program import TensorSpec
 from ..system.cache import Cache
 from ..system.recursion import deep_recursion
 from ..tensor import Tensor
-from ..tensor.evaluate import evaluate, loader
+from ..tensor.evaluate import evaluate
 from ..tensor.fuse import Group
 from ..tensor.program import TensorProgram
 from ..values.draw_inputs import draw_inputs
@@ -66,9 +64,9 @@ class _Errors:
         """One run, with the elements of what the group reads, and of its reduction."""
         memory = {b: _as_stored(a) if b in self._halves else a for b, a in arrays.items()}
         env = _grid(g.axes)
-        exact = evaluate_expression(g.body, env, memory, loader).astype(np.float64)
-        rounded = evaluate_expression(half, env, memory, loader).astype(np.float64)
-        largest = max(_largest(evaluate_expression(n, env, memory, loader)) for n in results_in(half))
+        exact = evaluate_expression(g.body, env, memory, _load).astype(np.float64)
+        rounded = evaluate_expression(half, env, memory, _load).astype(np.float64)
+        largest = max(_largest(evaluate_expression(n, env, memory, _load)) for n in results_in(half))
         with np.errstate(all="ignore"):
             error, size = float(((rounded - exact) ** 2).sum()), float((exact**2).sum())
         before = self._sums.get(g.output, (0.0, 0.0, 0.0))
@@ -116,17 +114,15 @@ def _runs(model: Lowered, groups: Sequence[Group], cache: Cache | None) -> Itera
     from ..execution.native_model import NativeModel
     from ..native.jit import host_target
 
-    made = _Tensors(model)
-    wanted: dict[Buffer, Tensor] = {}
-    for g in groups:
-        wanted |= {t.buffer: made.of(t) for t in g.reads}
-        if g.anchor is not None:
-            wanted[g.anchor] = made.reduction(g)
+    by_buffer = {t.buffer: t for t in _all_of([g.output for g in groups])}
+    wanted = {t.buffer: t for g in groups for t in g.reads}
+    wanted |= {g.anchor: by_buffer[g.anchor] for g in groups if g.anchor is not None}
     constants = {b: _elements(t) for b, t in wanted.items() if t.is_constant}
     given = {t.buffer: name for name, t in model.tensors.inputs}
     computed = {f"v{i}": b for i, b in enumerate(wanted) if b not in constants and b not in given}
     outputs = tuple((name, wanted[b]) for name, b in computed.items())
-    program = TensorProgram(model.tensors.inputs, outputs, tuple(made.computed), {t: Origin() for t in made.computed})
+    tensors = tuple(t for t in _all_of([t for _, t in outputs]) if t.body is not None)
+    program = TensorProgram(model.tensors.inputs, outputs, tensors, dict.fromkeys(tensors, Origin()))
     native = None
     if outputs:
         lowered = lower_tensors(model.name, program)
@@ -147,49 +143,28 @@ def _elements(t: Tensor) -> Array:
     return t.data if t.data is not None else evaluate(t)
 
 
-class _Tensors:
-    """The tensors of a model whose groups are given: each result follows from what the group reads."""
+def _all_of(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """`tensors` and all that they depend on, operands first."""
+    found: dict[Tensor, None] = {}
+    stack = [(t, False) for t in reversed(tensors)]
+    while stack:
+        t, follows = stack.pop()
+        if follows:
+            found[t] = None
+        elif t not in found:
+            stack += [(t, True), *((r, False) for r in reversed(t.reads) if r not in found)]
+    return list(found)
 
-    def __init__(self, model: Lowered) -> None:
-        self._groups = {g.output: g for g in model.groups}
-        self._done: dict[Tensor, Tensor] = {t: t for _, t in model.tensors.inputs}
-        self.computed: list[Tensor] = []
-        self._reductions: dict[Tensor, Tensor] = {}
 
-    def of(self, t: Tensor) -> Tensor:
-        if t not in self._done:
-            self._done[t] = self._make(t)
-        return self._done[t]
+def _load(evaluators: Evaluators, e: Load) -> Evaluator:
+    """The evaluator of an element, or of some other one where the guard of a load around it discards that."""
+    indices = [evaluators.value(i) for i in e.indices]
+    guard = None if e.guard is None else evaluators.value(e.guard)
 
-    def reduction(self, g: Group) -> Tensor:
-        """The reduction that loads of the group's anchor mean, at the places of its result."""
-        assert g.reduce is not None
-        if g.output not in self._reductions:
-            buffer = Buffer(f"{g.output.name}.sum", g.output.extents, g.reduce.dtype)
-            self._reductions[g.output] = self._added(Tensor(buffer, g.axes, g.reduce, self._reads(g.reduce, g)))
-        return self._reductions[g.output]
+    def load(state: State) -> Array:
+        data = state.memory[e.buffer]
+        places = (np.clip(i(state), 0, n - 1) for i, n in zip(indices, data.shape, strict=True))
+        value: Array = data[tuple(places)]
+        return value if guard is None else np.where(guard(state), value, np.zeros((), data.dtype))
 
-    def _make(self, t: Tensor) -> Tensor:
-        if t.is_constant:
-            return Tensor(t.buffer, data=_elements(t))
-        g = self._groups.get(t)
-        if g is None:  # it is the same memory as another one
-            assert t.body is not None
-            return self._added(replace(t, reads=tuple(map(self.of, t.reads))))
-        if g.reduce is None:
-            return self._added(Tensor(t.buffer, g.axes, g.body, self._reads(g.body, g)))
-        reduction = self.reduction(g)
-
-        def rule(n: Node) -> Expr | None:
-            return Load(reduction.buffer, n.indices) if isinstance(n, Load) and n.buffer is g.anchor else None
-
-        reads = (reduction, *self._reads(g.body, g))
-        return self._added(Tensor(t.buffer, g.axes, rewrite(g.body, rule), reads))
-
-    def _reads(self, e: Expr, g: Group) -> tuple[Tensor, ...]:
-        used = {x.buffer for x in loads(e)}
-        return tuple(self.of(t) for t in g.reads if t.buffer in used)
-
-    def _added(self, t: Tensor) -> Tensor:
-        self.computed.append(t)
-        return t
+    return load

@@ -21,7 +21,7 @@ from ..system.need_llvm import need_llvm
 from ..system.run_passes import names_of
 from ..target import PROCESSORS
 from ..wasm.linkers import find_linker
-from .compile_target import PRECISIONS
+from .compile_target import FAST_HALVES, PRECISIONS
 from .cpu_target import CpuTarget
 from .targets import TARGETS, bundled_targets
 
@@ -124,6 +124,8 @@ class Options:
         webassembly = [t for t in bundled if TARGETS[t].webassembly]
         if self.precision not in PRECISIONS:
             raise InputError(f"--precision {self.precision}: choose one of {', '.join(PRECISIONS)}")
+        if self.precision == FAST_HALVES:
+            need_llvm(f"--precision {FAST_HALVES}, which measures errors,")
         if self.gpu_tiles not in GPU_TILES:
             raise InputError(f"--gpu-tiles {self.gpu_tiles}: choose one of {', '.join(GPU_TILES)}")
         if self.host not in HOSTS:

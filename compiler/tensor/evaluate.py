@@ -66,7 +66,7 @@ def _evaluate(tensor: Tensor, values: dict[Buffer, Array], scalars: Scalars, siz
     if isinstance(tensor.body, Reduce):
         result = _reduce(tensor.body, shape, tuple(_trips(axis, scalars) for axis in tensor.body.axes), env, values)
     else:
-        result = np.broadcast_to(evaluate_expression(tensor.body, env, values, loader), shape)
+        result = np.broadcast_to(evaluate_expression(tensor.body, env, values, _loader), shape)
     array = np.ascontiguousarray(result, dtype=tensor.dtype.numpy).reshape(shape)
     values[tensor.buffer] = array
     return array
@@ -154,7 +154,7 @@ def _reduce(
         for start in range(0, length, step):
             stop = min(start + step, length)
             env[axes[cut]] = np.arange(start, stop, dtype=np.int32).reshape((-1,) + (1,) * len(inner))
-            value = evaluate_expression(body.value, env, values, loader)
+            value = evaluate_expression(body.value, env, values, _loader)
             value = np.broadcast_to(value, (*shape, stop - start, *inner))
             value = _collapse(body.op, value, tuple(range(rank, value.ndim)), wide)
             result = apply_binary(COMBINE[body.op], result, value.astype(wide))
@@ -170,8 +170,7 @@ def _collapse(op: str, value: Array, dims: tuple[int, ...], wide: np.dtype[Any])
     return np.asarray(extremes[op].reduce(value, axis=dims))
 
 
-def loader(evaluators: Evaluators, e: Load) -> Evaluator:
-    """The evaluator of an element of the memory, for `evaluate_expression`."""
+def _loader(evaluators: Evaluators, e: Load) -> Evaluator:
     buffer, indices = e.buffer, [evaluators.value(i) for i in e.indices]
     guard = None if e.guard is None else evaluators.value(e.guard)
 

@@ -65,6 +65,7 @@ def test_c_for_another_processor_is_made(packages: Path, tmp_path: Path) -> None
         ((), "WebAssembly"),
         (("--targets", "webgpu"), "WebAssembly"),
         ((*SHADERS, "--verify"), "--verify"),
+        ((*SHADERS, "--precision", "f16-fast"), "--precision f16-fast, which measures errors,"),
         ((*SHADERS, "--weights", "int8", "--calibrate", "."), "quantising by calibration data"),
         (("--targets", "native"), "--targets native"),
         (("--targets", "c", "--cpu", "host"), "code for a processor"),
