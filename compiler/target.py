@@ -24,7 +24,7 @@ class Target:
     `fused` whether multiply and add are one instruction (the multiply then needs no register of its own); `unroll` how
     many steps of a reduction are worth one iteration, where what runs the code does not unroll loops itself;
     `relaxed_extremes` whether there are the relaxed instructions for max and min of four float32; `dots` the
-    operations, of DOTS of `ir/scalar_ops`, that are instructions, and `short_dots` whether that operation is one."""
+    operations, of DOTS of `ir/scalar_ops`, that are instructions; `short_dots` that of SHORTS, empty for none."""
 
     name: str
     lanes: int
@@ -34,7 +34,7 @@ class Target:
     costs: CpuCosts = CPU_COSTS
     relaxed_extremes: bool = False
     dots: tuple[str, ...] = ()
-    short_dots: bool = False
+    short_dots: str = ""
 
     @property
     def quads(self) -> Dot | None:
@@ -64,7 +64,7 @@ WASM_RELAXED = Target(
     unroll=4,
     relaxed_extremes=True,
     dots=("wasm_dot_pairs",),
-    short_dots=True,
+    short_dots="wasm_short_dots",
 )
 
 

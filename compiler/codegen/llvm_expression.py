@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ..dtypes import I32, DType
 from ..ir.lanes import Ramp, Splat, lanes_of
 from ..ir.nodes import Binary, Bitcast, Buffer, Cast, Const, Expr, Load, Scope, Select, Store, Unary, Var
-from ..ir.scalar_ops import ADD_SHORTS, DOTS, SHORTS
+from ..ir.scalar_ops import ADD_SHORTS, DOTS, SHORT_DOTS, SHORTS
 from ..ir.unlikely import Unlikely
 from ..passes.clamp_conversions import is_clamped
 from .llvm_module import LlvmModule
@@ -25,6 +25,12 @@ ACCUMULATING = {
     "wasm_dot_unsigned_quads": (4,),
 }
 """Dots that are one instruction with the addition of what they are added to, and the lanes that it has."""
+OF_SHORTS = {
+    (SHORT_DOTS, 4): "llvm.wasm.relaxed.dot.i8x16.i7x16.signed",
+    ("avx_short_dots", 8): "llvm.x86.avx2.pmadd.ub.sw",
+    ("avx_short_dots", 16): "llvm.x86.avx512.pmaddubs.w.512",
+}
+"""By numbers of lanes. The operand of few bits is the second one in wasm, and the first one on x86."""
 INTRINSICS = {
     "sqrt": "sqrt",
     "floor": "floor",
@@ -179,10 +185,11 @@ class ExpressionWriter:
         a, b = (self.instruction(f"bitcast {kind} {z} to {shorts if op == ADD_SHORTS else bytes_}") for z in (x, y))
         if op == ADD_SHORTS:
             result = self.instruction(f"add {shorts} {a}, {b}")
-        elif lanes == 4:
-            name = "llvm.wasm.relaxed.dot.i8x16.i7x16.signed"
+        elif (op, lanes) in OF_SHORTS:
+            name = OF_SHORTS[op, lanes]
+            first, second = (a, b) if op != SHORT_DOTS else (b, a)
             self.module.declare(f"{shorts} @{name}({bytes_}, {bytes_})")
-            result = self.instruction(f"call {shorts} @{name}({bytes_} {b}, {bytes_} {a})")
+            result = self.instruction(f"call {shorts} @{name}({bytes_} {first}, {bytes_} {second})")
         else:
             wide = f"<{4 * lanes} x i16>"
             a, b = (self.instruction(f"{e} {bytes_} {z} to {wide}") for e, z in (("zext", a), ("sext", b)))

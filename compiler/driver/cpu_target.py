@@ -90,7 +90,7 @@ def run_c(lowered: Lowered, work: Work, choices: KernelChoices = default_choices
     from ..execution.c_model import CModel
     from ..native.jit import host_target
 
-    program = _program(lowered, work, choices, replace(host_target(), name="host"), PASSES)
+    program = _program(lowered, work, choices, replace(host_target(), name="host", short_dots=""), PASSES)
     return CModel(program, work.options.threads, work.cache)
 
 

@@ -43,7 +43,7 @@ def processor(name: str) -> Target:
     if name == "host":
         from ..native.jit import host_target
 
-        return replace(host_target(), name="host")
+        return replace(host_target(), name="host", short_dots="")  # C has no such operation
     return PROCESSORS[name]
 
 

@@ -99,9 +99,14 @@ def _in_word(low: Array, high: Array) -> Array:
 
 SHORT_DOTS, ADD_SHORTS = "wasm_short_dots", "add_shorts"
 
-SHORTS: dict[str, Callable[[Array, Array], Array]] = {SHORT_DOTS: _short_dots, ADD_SHORTS: _add_shorts}
-"""Operations on int32 whose results are words of two int16. The former multiplies bytes, those of its first operand
-unsigned, of at most 7 bits (8 on x86, where sums fit), and adds two products each: an instruction of relaxed SIMD."""
+SHORTS: dict[str, Callable[[Array, Array], Array]] = {
+    SHORT_DOTS: _short_dots,
+    "avx_short_dots": _short_dots,
+    ADD_SHORTS: _add_shorts,
+}
+"""Operations on int32 whose results are words of two int16. The first two, instructions of relaxed SIMD and of AVX,
+multiply bytes, those of the first operand unsigned, of at most 7 bits (8 on x86, where sums fit), and add two products
+each."""
 
 
 UNARY: dict[str, Callable[[Array], Array]] = {

@@ -21,9 +21,12 @@ def host_target() -> Target:
     if features.get("avx512f"):
         # Of 32 registers: tiles that use them all are no faster (ResNet18, MobileNetV2) and take longer to compile.
         quads = ("vnni_dot_unsigned_quads",) if features.get("avx512vnni") and features.get("avx512vl") else ()
-        return Target("native", lanes=16, registers=21, fused=True, dots=("dot_pairs", *quads))
+        short = "avx_short_dots" if features.get("avx512bw") else ""
+        dots = ("dot_pairs", *quads)
+        return Target("native", lanes=16, registers=21, fused=True, dots=dots, short_dots=short)
     if features.get("avx2") and features.get("fma"):
-        return Target("native", lanes=8, registers=15, fused=True, dots=("dot_pairs",))
+        dots = ("dot_pairs",)
+        return Target("native", lanes=8, registers=15, fused=True, dots=dots, short_dots="avx_short_dots")
     return Target("native", lanes=4, registers=15, fused=False)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ..dtypes import I8, I32, highest, lowest
 from ..ir.nodes import Binary, Const, Expr, Node, Stmt
 from ..ir.rewrite import rewrite, rewrite_top_down
-from ..ir.scalar_ops import ADD_SHORTS, DOTS, PAIRS, QUADS, SHORT_DOTS, UNSIGNED_QUADS
+from ..ir.scalar_ops import ADD_SHORTS, DOTS, PAIRS, QUADS, SIGNED_QUADS, UNSIGNED_QUADS
 from ..target import Target
 
 MOST = 2**15 - 1
@@ -19,20 +19,24 @@ ONES = 0x00010001
 
 
 def choose_quads(stmt: Stmt, target: Target) -> Stmt:
-    """`dot_unsigned_quads` by the target's instruction for it, or by those that add fewer products; LLVM finds some for
-    other targets."""
-    quads = next((op for op in target.dots if DOTS[op] == UNSIGNED_QUADS), None)
-    pairs = next((op for op in target.dots if DOTS[op] == PAIRS), None)
+    """`dot_unsigned_quads` by the target's instruction for it, or by those that add fewer products. LLVM knows one for
+    pairs on other targets, too."""
+    quads = next((op for op in target.dots if DOTS[op] in (UNSIGNED_QUADS, SIGNED_QUADS)), None)
+    pairs = next((op for op in target.dots if DOTS[op] == PAIRS), "dot_pairs")
     if quads is not None:
-        return _renamed(stmt, quads)
-    if pairs is None:
-        return stmt
-    return in_pairs(in_shorts(stmt, pairs) if target.short_dots else stmt, pairs)
+        stmt = _by(stmt, quads)
+    elif target.short_dots:
+        stmt = in_shorts(stmt, target.short_dots, pairs)
+    return in_pairs(stmt, pairs)
 
 
-def _renamed(stmt: Stmt, quads: str) -> Stmt:
+def _by(stmt: Stmt, quads: str) -> Stmt:
+    """By an instruction, which may take both operands for signed ones, as those of 7 bits are."""
+
     def rule(n: Node) -> Expr | None:
-        return Binary(quads, n.a, n.b) if isinstance(n, Binary) and n.op == QUADS else None
+        if not isinstance(n, Binary) or n.op != QUADS or (DOTS[quads] == SIGNED_QUADS and _largest(n) is None):
+            return None
+        return Binary(quads, n.a, n.b)
 
     return rewrite(stmt, rule, {Binary})
 
@@ -57,7 +61,7 @@ def _odd_bytes(word: Expr) -> Expr:
     return (_shr(word, 8) & -0x10000) | (_shr(_shl(word, 16), 24) & 0xFFFF)
 
 
-def in_shorts(stmt: Stmt, pairs: str) -> Stmt:
+def in_shorts(stmt: Stmt, short: str, pairs: str) -> Stmt:
     """(a & 0x0f0f0f0f) quads x + (b & 0x0f0f0f0f) quads y
     ->  ((a & 0x0f0f0f0f) short_dots x) add_shorts ((b & 0x0f0f0f0f) short_dots y)) pairs 0x00010001
 
@@ -69,7 +73,7 @@ def in_shorts(stmt: Stmt, pairs: str) -> Stmt:
             return None
         terms = list(_terms(n))
         dots = [(t, most) for t in terms if isinstance(t, Binary) and (most := _largest(t)) is not None]
-        return _sum([t for t in terms if _largest(t) is None], dots, pairs) if dots else None
+        return _sum([t for t in terms if _largest(t) is None], dots, short, pairs) if dots else None
 
     return rewrite_top_down(stmt, rule)
 
@@ -92,20 +96,20 @@ def _largest(e: Expr) -> int | None:
     return None
 
 
-def _sum(others: list[Expr], dots: list[tuple[Binary, int]], pairs: str) -> Expr:
+def _sum(others: list[Expr], dots: list[tuple[Binary, int]], short: str, pairs: str) -> Expr:
     """The sum of all, of as many dots at a time in 16 bits as these hold."""
     parts: list[Expr] = []
     size = MOST
     for dot, most in dots:
-        short = Binary(SHORT_DOTS, dot.a, dot.b)
+        sums = Binary(short, dot.a, dot.b)
         if size + most > MOST:
-            parts.append(short)
+            parts.append(sums)
             size = most
         else:
-            parts[-1] = Binary(ADD_SHORTS, parts[-1], short)
+            parts[-1] = Binary(ADD_SHORTS, parts[-1], sums)
             size += most
-    sums: list[Expr] = [*others, *(Binary(pairs, p, Const(ONES)) for p in parts)]
-    return functools.reduce(Expr.__add__, sums)
+    terms: list[Expr] = [*others, *(Binary(pairs, p, Const(ONES)) for p in parts)]
+    return functools.reduce(Expr.__add__, terms)
 
 
 def _shl(word: Expr, by: int) -> Expr:

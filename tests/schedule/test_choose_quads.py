@@ -14,8 +14,10 @@ from webnn_compile.ir.scalar_ops import QUADS, SIGNED
 from webnn_compile.ir.verify import verify_kernel
 from webnn_compile.schedule.choose_quads import choose_quads
 from webnn_compile.schedule.sign_quads import sign_quads
-from webnn_compile.target import GENERIC, WASM_PLAIN, WASM_RELAXED, Target
+from webnn_compile.target import GENERIC, WASM_BYTES, WASM_PLAIN, WASM_RELAXED, Target
 
+ARM = WASM_BYTES["signed"]
+AVX = replace(NARROW, dots=("dot_pairs",), short_dots="avx_short_dots")
 VNNI = replace(NARROW, dots=("dot_pairs", "vnni_dot_unsigned_quads"))
 COUNT = 64
 
@@ -33,7 +35,9 @@ def sum_of_dots(terms: int, bits: int) -> Kernel:
     return Kernel("k", (a, b, y), For(i, Store(y, (i,), total)))
 
 
-@pytest.mark.parametrize("target", [WASM_RELAXED, WASM_PLAIN, VNNI, GENERIC], ids=lambda t: t.name + "".join(t.dots))
+@pytest.mark.parametrize(
+    "target", [WASM_RELAXED, WASM_PLAIN, ARM, AVX, VNNI, GENERIC], ids=lambda t: f"{t.name}-{t.dots}"
+)
 @pytest.mark.parametrize(("terms", "bits"), [(1, 4), (8, 4), (9, 4), (3, 7), (2, 2)])
 def test_sums(target: Target, terms: int, bits: int) -> None:
     kernel = sum_of_dots(terms, bits)
@@ -61,8 +65,10 @@ def test_instructions() -> None:
     # Operands of eight bits, which the relaxed instruction may take for negative numbers.
     assert "wasm_short_dots" not in operations(WASM_RELAXED, 8)
     assert operations(WASM_PLAIN, 4).count("wasm_dot_pairs") == 18
+    assert operations(ARM, 4).count("wasm_dot_signed_quads") == 9
+    assert operations(ARM, 8).count("wasm_dot_signed_quads") == 0
     assert operations(VNNI, 4).count("vnni_dot_unsigned_quads") == 9
-    assert operations(GENERIC, 4).count(QUADS) == 9
+    assert operations(GENERIC, 4).count("dot_pairs") == 18
 
 
 @pytest.mark.parametrize(("bits", "dots"), [(4, 3), (7, 3), (8, 6)])
