@@ -103,7 +103,7 @@ CHANNELS_OF_A_GROUP = 16
 
 
 def _filters_of_a_group(contraction: Contraction) -> int:
-    """Of a convolution of groups, whose filters of one group read the same channels; 1 for other products."""
+    """Filters of one group read the same channels; 1 for products that are no convolution of groups."""
     for n in (n for x in (contraction.a, contraction.b) for n in walk(x)):
         match n:
             case Binary("//", Var() as axis, Const(int(filters))) if axis in contraction.batch:
