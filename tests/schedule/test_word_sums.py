@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import onnx
 import pytest
+import webnn_compile
+from drivers import need_driver
 from kernel_checks import check_model, stages_of
 from onnx import helper, numpy_helper
 from onnx_models import random
@@ -76,3 +78,11 @@ def test_workgroups_share_deep_columns(depth: int, target: GpuTarget, shared: bo
     (kernel,) = (k for k in lowered.kernels if any(p.name.endswith("words") for p in k.params))
     text = print_kernel(schedule_simt(kernel, target))
     assert ("of workgroup" in text) == shared
+
+
+def test_fragments_do_not_write_out_several_spans() -> None:
+    """One is long already: software takes seconds to compile four of each result."""
+    need_driver("webgl")
+    kernels = webnn_compile.compile(product(1, 512), "webgl", cache=False).program.kernels
+    texels = N // 16
+    assert max(k.source.count(">> ivec4(24)") for k in kernels) == texels * SIZE // 4

@@ -20,6 +20,7 @@ from ...ir.evaluate_expression import evaluate_expression
 from ...ir.nest import Reduction
 from ...ir.nodes import Binary, Load, LoopKind, Node, Scope, Stmt, Unary, Var
 from ...ir.rewrite import free_vars, loads, walk
+from ...ir.scalar_ops import QUADS
 from ...ir.simplify import simplify_stmt
 from ...ir.verify import LOWERED_UNARY
 from ...target import TEXEL
@@ -83,7 +84,7 @@ def _written_out(nest: Reduction, along: Var | None, tiles: Sequence[Var], choic
 
 
 def _functions(nest: Reduction) -> int:
-    """Mathematical functions that an element evaluates."""
+    """Mathematical functions that an element evaluates, and products of words, which are as long in a shader."""
     return sum(_is_function(n) for n in walk(nest.value))
 
 
@@ -92,7 +93,7 @@ def _is_function(n: Node) -> bool:
         case Unary(op, _):
             return op not in LOWERED_UNARY
         case Binary(op, _, _):
-            return op in ("pow", "fmod") and n.dtype.is_float
+            return op == QUADS or (op in ("pow", "fmod") and n.dtype.is_float)
     return False
 
 
