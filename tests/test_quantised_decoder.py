@@ -24,7 +24,7 @@ DIMS = {"length": 1, "past": (0, STEPS)}
 KINDS = ("dynamic", "4 bits", "4 bits in float32")
 
 STEP = 0.03
-"""What one quantum that is rounded otherwise may change, of the largest magnitude."""
+"""The most that one quantum, rounded otherwise, may change, of the largest magnitude."""
 
 MOST = 0.2
 """Share of tokens where one is: noise in float32 decides what lies between two quanta."""
