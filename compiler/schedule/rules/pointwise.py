@@ -9,7 +9,7 @@ from ...ir.rewrite import walk
 from ...ir.simplify import simplify_stmt
 from ...target import Target
 from ..access import accesses, contiguous, vectorisable
-from ..steps import NARROWEST_VECTOR, fuse, partition, sink, split, tag, tiles_of, vectorise, vectors_of
+from ..steps import NARROWEST_VECTOR, fuse, interleave, partition, sink, split, tag, tiles_of, vectorise, vectors_of
 from .each_nest import each_nest
 
 UNROLL = (4, 1, 2, 8)
@@ -47,12 +47,26 @@ def _vectorise(stmt: Stmt, nest: Nest | None, target: Target, choices: Choices) 
         return stmt
     if _fills_lanes(stmt, nest.loops[-1]):
         return _in_vectors(stmt, nest.loops[-1], target.lanes, choices.choose("unroll", UNROLL))
+    pixels = _around_channels(nest)
+    if pixels is not None:
+        return simplify_stmt(interleave(stmt, pixels, target.lanes))
     along = _other_direction(nest)
     if along is not None:
         return _in_squares(stmt, along, nest.loops[-1], choices.choose("square", SQUARE))
     if isinstance(nest.store.value, Load):
         return _unroll(stmt, nest.loops, choices.choose("copies", COPIES))
     return stmt
+
+
+def _around_channels(nest: Nest) -> Var | None:
+    """The loop along which elements that are computed fill lanes, where the innermost loop is too short: the pixels of
+    an image of a few channels. None where there is none."""
+    if len(nest.loops) < 2 or isinstance(nest.store.value, Load):
+        return None
+    pixels, channels = nest.loops[-2:]
+    if channels.extent >= NARROWEST_VECTOR or pixels.extent < NARROWEST_VECTOR or channels.length is not None:
+        return None
+    return pixels if vectorisable(nest.store.value, pixels) else None
 
 
 def _other_direction(nest: Nest) -> Var | None:

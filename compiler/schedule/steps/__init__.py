@@ -10,6 +10,7 @@ from .cut import cut
 from .extend import extend
 from .fuse import fuse
 from .hoist_guards import hoist_guards
+from .interleave import interleave
 from .outline import outline
 from .overlap import overlap
 from .pack import pack
@@ -33,6 +34,7 @@ __all__ = [
     "extend",
     "fuse",
     "hoist_guards",
+    "interleave",
     "outline",
     "overlap",
     "pack",
