@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from ..dtypes import F32, I8, I16, U8, highest, lowest, storage_type
 from ..ops.call import OWN_DOMAIN
-from .ir import Graph, Node, Value
+from .ir import Array, Graph, Node, Value
 from .move_quanta import MOVES
 from .names import Names, value_names
 
@@ -17,13 +20,17 @@ PRODUCTS = ("ConvInteger", "DequantizedConv", "DequantizedConvTranspose", "Dequa
 
 def centre_quanta(graph: Graph) -> Graph:
     """q = QuantizeLinear(x, s, z); DequantizeLinear(q, t, z); DequantizedConv(q, w, z)
-    ->  c = CentredQuantize(x, s); DequantizeLinear(c, t); DequantizedConv(c, w, none)
+    ->  c = CentredQuantize(x * (1 / s)); DequantizeLinear(c, t); DequantizedConv(c, w, none)
 
     where nothing else reads q, and scale and zero point are constant scalars. c is int16(q) - z. Moves of q are moves
-    of c.
+    of c. The multiplication may become part of what computes x (`fold_batch_norm`), and the bounds of a Relu or a Clip
+    that does are bounds of c.
     """
     names, readers = value_names(graph), graph.consumers()
+    producers = graph.producers()
+    node_names = Names(n.name for n in graph.nodes)
     centred: dict[Value, Value] = {}
+    reciprocals: dict[Value, Array] = {}
     nodes: list[Node] = []
     for node in graph.nodes:
         q = node.outputs[0]
@@ -34,9 +41,46 @@ def centre_quanta(graph: Graph) -> Graph:
         centred[q] = Value(names.fresh(f"{q.name}.centred"), q.shape, I16)
         stored = storage_type(node.attributes.get("output_dtype"))
         low, high = (lowest(q.dtype), highest(q.dtype)) if stored is None else stored.span
-        bounds = {"low": int(low) - zero, "high": int(high) - zero}
-        nodes.append(Node("CentredQuantize", node.name, node.inputs[:2], (centred[q],), bounds, 1, OWN_DOMAIN))
-    return replace(graph, nodes=tuple(nodes)) if centred else graph
+        x, scale = node.inputs[:2]
+        assert x is not None
+        assert scale is not None
+        reciprocal = Value(names.fresh(f"{q.name}.reciprocal"), (), F32)
+        reciprocals[reciprocal] = np.float32(1) / graph.constants[scale].reshape(())
+        clamped = x
+        x, least, most = _without_clamp(graph, producers, readers, x, reciprocals[reciprocal])
+        if x is not clamped:
+            nodes.remove(producers[clamped])
+        first, last = int(low) - zero, int(high) - zero
+        bounds = {"low": int(np.clip(least, first, last)), "high": int(np.clip(most, first, last))}
+        quotient = Value(names.fresh(f"{q.name}.quotient"), x.shape, F32)
+        nodes.append(
+            Node("Mul", node_names.fresh(f"{node.name}.quotient"), (x, reciprocal), (quotient,), {}, node.opset)
+        )
+        nodes.append(Node("CentredQuantize", node.name, (quotient,), (centred[q],), bounds, 1, OWN_DOMAIN))
+    return replace(graph, nodes=tuple(nodes), constants={**graph.constants, **reciprocals}) if centred else graph
+
+
+def _without_clamp(
+    graph: Graph, producers: Mapping[Value, Node], readers: Mapping[Value, list[Node]], x: Value, reciprocal: Array
+) -> tuple[Value, float, float]:
+    """The operand of the Relu or Clip that computes `x` for nothing else, and what it bounds quanta by: these are
+    rounded in the order of what they stand for."""
+    node = producers.get(x)
+    unbounded = -math.inf, math.inf
+    if node is None or node.inputs[0] is None or x in graph.results or len(readers[x]) != 1:
+        return x, *unbounded
+    if node.op == "Relu":
+        return node.inputs[0], 0, math.inf
+    limits = node.inputs[1:]
+    known = all(v is None or (v in graph.constants and graph.constants[v].size == 1) for v in limits)
+    if node.op != "Clip" or node.attributes or not known:
+        return x, *unbounded
+    given = [None if v is None else graph.constants[v].item() for v in (*limits, None, None)[:2]]
+    least, most = (
+        unknown if n is None or math.isnan(n) else float(np.rint(np.float32(n) * reciprocal))
+        for n, unknown in zip(given, unbounded, strict=True)
+    )
+    return (node.inputs[0], least, most) if least <= most else (x, *unbounded)
 
 
 def _zero_point(graph: Graph, node: Node) -> int | None:

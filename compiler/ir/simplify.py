@@ -160,7 +160,9 @@ def _cast(n: Cast) -> Node:
         case Cast(dtype, a) if a.dtype == dtype:
             return a
         case Cast(dtype, Cast(middle, a)) if a.dtype == F32 and dtype in (F32, I32) and _is_whole_within(a, middle):
-            return Binary("+", a, Const(0.0, F32)) if dtype == F32 else Cast(dtype, a)  # the integer has one zero
+            if dtype == F32:  # the integer has one zero, and so has what is not below 0.0
+                return a if _is_positive(a) else Binary("+", a, Const(0.0, F32))
+            return Cast(dtype, a)
         case Cast(dtype, Cast(narrow, a)) if a.dtype == F32 and narrow in (I8, U8, I16, U16) and dtype in (F32, I32):
             # Through a small integer and back: the same by a clamp, which needs no narrow elements.
             clamped = Binary("min", Binary("max", Cast(I32, a), _bound(lowest(narrow))), _bound(highest(narrow)))
@@ -168,6 +170,14 @@ def _cast(n: Cast) -> Node:
         case Cast(dtype, Const(value, source)):
             return _fold(apply_cast(dtype, np.asarray(value, source.numpy)), dtype)
     return n
+
+
+def _is_positive(a: Expr) -> bool:
+    """Whether `a` is clamped to what is not below 0.0."""
+    match a:
+        case Binary("min", Binary("max", Const(low), _), _):
+            return low >= 0
+    return False
 
 
 def _is_whole_within(a: Expr, middle: DType) -> bool:

@@ -77,6 +77,57 @@ def test_quanta_that_are_results_stay() -> None:
     assert centred(run_graph_passes(import_model(proto))) == 1
 
 
+CLAMPS: dict[str, tuple[str, dict[str, Array]]] = {
+    "relu": ("Relu", {}),
+    "both": ("Clip", {"least": np.float32(-0.31), "most": np.float32(2.4)}),
+    "least": ("Clip", {"least": np.float32(0.1)}),
+    "beyond": ("Clip", {"least": np.float32(100), "most": np.float32(200)}),
+    "nothing": ("Clip", {}),
+}
+
+
+@pytest.mark.parametrize("clamp", CLAMPS)
+def test_what_clamps_before_is_part_of_the_bounds(clamp: str) -> None:
+    """And the scale is part of the product's factor: rounding is all that is left."""
+    op, limits = CLAMPS[clamp]
+    generator = np.random.default_rng(5)
+    weights: dict[str, Array] = {
+        "s": np.float32(0.02),
+        "z": np.uint8(131),
+        "w": generator.integers(-127, 128, (6, 6)).astype(np.int8),
+        "t": np.float32(0.003),
+        "r": np.float32(0.04),
+        "o": np.uint8(7),
+        **limits,
+    }
+    nodes = [
+        node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+        node("DequantizeLinear", ["q", "s", "z"], ["d"]),
+        node("DequantizeLinear", ["w", "t"], ["v"]),
+        node("MatMul", ["d", "v"], ["c"]),
+        node(op, ["c", *limits], ["k"]),
+        node("QuantizeLinear", ["k", "r", "o"], ["p"]),
+        node("DequantizeLinear", ["p", "r", "o"], ["y"]),
+    ]
+    proto = model(nodes, {"x": [9, 6]}, ["y"], weights, opset=13)
+    graph = run_graph_passes(import_model(proto))
+    assert ops(graph) == ["Mul", "CentredQuantize", "DequantizedMatMul", "CentredQuantize", "DequantizeLinear"]
+    x = {"x": random((9, 6), 3) * 3}
+    want = onnxruntime_results(proto, x)["y"]
+    got = webnn_compile.compile(proto, "native").run(x)["y"]
+    assert np.unique(want).size > (1 if clamp == "beyond" else 9) - (clamp == "beyond")
+    assert np.abs(got - want).max() < 0.041
+    assert (np.abs(got - want) < 1e-5).mean() > 0.95
+
+
+def test_a_clamp_that_something_else_reads_stays() -> None:
+    proto = block(ZERO["uint8"])
+    proto.graph.node[4].input[0] = "positive"
+    proto.graph.node.insert(4, node("Relu", ["c"], ["positive"]))
+    proto.graph.output.append(onnx.helper.make_tensor_value_info("positive", onnx.TensorProto.FLOAT, None))
+    assert ops(run_graph_passes(import_model(proto))).count("Relu") == 1
+
+
 @pytest.mark.parametrize("target", ["native", "wasm", "wasm-relaxed", "c", "opencl", "webgl", "webgpu"])
 def test_rounding_and_bounds(target: str) -> None:
     """Halves to even, saturated, also infinities and large numbers; a NaN is some number."""

@@ -77,8 +77,8 @@ def test_products_read_moved_quanta_less_their_zero_point() -> None:
     weights = np.random.default_rng(1).integers(-127, 128, (5, 4, 3, 3)).astype(np.int8)
     proto.graph.initializer.append(onnx.numpy_helper.from_array(weights, "w"))
     graph = check_pass(run_graph_passes, proto)
-    assert ops(graph) == ["CentredQuantize", "MaxPool", "DequantizedConv"]
-    assert [v.dtype.name for v in graph.nodes[1].inputs if v is not None] == ["int16"]
+    assert ops(graph) == ["Mul", "CentredQuantize", "MaxPool", "DequantizedConv"]
+    assert [v.dtype.name for v in graph.nodes[2].inputs if v is not None] == ["int16"]
 
 
 def test_what_stays() -> None:

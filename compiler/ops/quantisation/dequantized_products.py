@@ -14,7 +14,6 @@ from ...dtypes import F32, I16
 from ...ir.construct import maximum, minimum, unary
 from ...ir.nodes import Const, Expr
 from ...tensor import Tensor, compute
-from ...tensor.fold_tensor import fold
 from ..call import Call
 from ..products.convolution import integer_conv_of
 from ..products.convolution_transpose import integer_conv_transpose_of
@@ -70,18 +69,15 @@ def _of_columns(call: Call, index: int, sums: Tensor, axis: int) -> Tensor:
 
 
 def _centred_quantize(call: Call) -> Tensor:
-    """QuantizeLinear(x, scale, zero point) less its zero point, as int16 between the attributes low and high. x is
-    multiplied by the scale's reciprocal; a NaN becomes some number."""
-    call.check_dtypes((0, 1), F32)
-    x, scale = call.input(0), call.input(1, () if call.input(1).rank == 0 else (1,))
-    reciprocal = fold(compute(f"{call.name}.reciprocal", (), (scale,), lambda: 1 / scale.read([Const(0)] * scale.rank)))
+    """x rounded, halves to even, to an int16 between the attributes low and high; of a NaN some number."""
+    call.check_dtypes((0,), F32)
+    x = call.input(0)
     low, high = (Const(float(call.attribute(name, 0)), F32) for name in ("low", "high"))
 
     def body(*i: Expr) -> Expr:
-        quantum = unary("round", x.read(i) * reciprocal.read(()))
-        return minimum(maximum(low, quantum), high).cast(I16)
+        return minimum(maximum(low, unary("round", x.read(i))), high).cast(I16)
 
-    return compute(f"{call.name}.centred", x.shape, (x, reciprocal), body)
+    return compute(f"{call.name}.centred", x.shape, (x,), body)
 
 
 OPERATORS = {
