@@ -13,7 +13,7 @@ from onnx_models import Array, model, node, random
 from webnn_compile.cpu.compile_for_cpu import compile_for_cpu
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
-from webnn_compile.ir.nodes import For, LoopKind, Outline
+from webnn_compile.ir.nodes import Alloc, For, LoopKind, Outline
 from webnn_compile.ir.rewrite import walk
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.target import WASM_PLAIN, WASM_RELAXED, Target
@@ -357,3 +357,22 @@ def test_few_columns_that_are_far_apart(target: Target, columns: int) -> None:
     ]
     constants = {"from": np.asarray([1024 - columns]), "to": np.asarray([1024]), "axis": np.asarray([1])}
     check_model(model(nodes, {"x": [65, 1024]}, ["y"], constants, opset=11), [target], work=10**7)
+
+
+@pytest.mark.parametrize("width", [4, 7, 30])
+@pytest.mark.parametrize("channels", [2, 3])
+@pytest.mark.parametrize("target", TARGETS, ids=lambda t: t.name)
+def test_pictures_are_quantised_in_vectors_of_pixels(target: Target, channels: int, width: int) -> None:
+    """Where their few channels are innermost in memory, for a convolution."""
+    weights = {"w": random((5, channels, 3, 3)), "shift": random((1, channels, 1, 1))}
+    nodes = [
+        node("Mul", ["x", "shift"], ["m"]),
+        node("Sigmoid", ["m"], ["n"]),
+        node("Conv", ["n", "w"], ["y"], pads=[1, 1, 1, 1]),
+    ]
+    proto = model(nodes, {"x": [1, channels, 5, width]}, ["y"], weights)
+    check_model(proto, [target], work=WORK)
+    lowered = lower_model(run_graph_passes(import_model(proto)))
+    (_, stages), *_ = stages_of(lowered, target)
+    rows = [n for n in walk(dict(stages)["schedule_cpu"].body) if isinstance(n, Alloc) and n.buffer.name == "rows"]
+    assert {r.buffer.shape for r in rows} == {(channels, n) for n in (16, 8, 4) if n <= min(target.lanes, width)}
