@@ -61,6 +61,17 @@ def test_tables(target: str, dtype: type[np.integer], columns: int) -> None:
 
 
 @pytest.mark.parametrize("target", DEVICES)
+def test_a_dequantised_table(target: str) -> None:
+    """Only the rows that a run looks up are dequantised."""
+    table, i = drawn((999, 24), np.uint8), np.array([0, 998, 3, 41, 7], np.int32)
+    nodes = [node("DequantizeLinear", ["table", "step", "zero"], ["wide"]), node("Gather", ["wide", "i"], ["y"])]
+    constants = {"table": table, "step": np.asarray(0.25, np.float32), "zero": np.asarray(7, np.uint8)}
+    compiled = compiled_for(target, model(nodes, {"i": [5]}, ["y"], constants, dtype=onnx.TensorProto.INT32))
+    np.testing.assert_array_equal(compiled.run({"i": i})["y"], (table[i].astype(np.float32) - 7) * 0.25)
+    assert constant_bytes(compiled.program) <= table.nbytes * 1.1 + 64
+
+
+@pytest.mark.parametrize("target", DEVICES)
 @pytest.mark.parametrize("zero_point", [0, 3])
 def test_products(target: str, zero_point: int) -> None:
     x, w = drawn((9, 200), np.uint8, 1), drawn((200, 64), np.int8, 2)

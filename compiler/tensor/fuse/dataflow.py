@@ -11,6 +11,9 @@ from ..program import TensorProgram
 from ..tensor import Tensor
 from .measure import Tree, measure_tree
 
+SELDOM = 4
+"""How many times as many elements a table has as are looked up in it, at least."""
+
 
 @dataclass(frozen=True, slots=True)
 class Dataflow:
@@ -57,9 +60,14 @@ def find_dataflow(program: TensorProgram, most_reads: int | None) -> Dataflow:
 
 
 def _kept_at_load(program: TensorProgram, readers: Mapping[Tensor, list[Tensor]]) -> Iterator[Tensor]:
-    """The tensors that are computed at load and read in a run."""
+    """The tensors that are computed at load and read in a run: not those of which a run reads few elements, once each,
+    such as rows of a table."""
     for t in program.tensors:
-        if t.prepared and (t.is_reduction or t not in readers or not all(r.prepared for r in readers[t])):
+        if not t.prepared:
+            continue
+        runs = [r for r in readers.get(t, ()) if not r.prepared]
+        looked_up = runs and all(not r.is_reduction and SELDOM * prod(r.extents) <= prod(t.extents) for r in runs)
+        if t.is_reduction or t not in readers or (runs and not looked_up):
             yield t
 
 
