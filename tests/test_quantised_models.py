@@ -318,3 +318,16 @@ def test_no_target_fuses_products_of_quanta_with_sums(target: str) -> None:
         for name, reference in onnxruntime_results(proto, arrays).items():
             np.testing.assert_array_equal(got[name], want[name], name, strict=True)
             assert (got[name] != reference).mean() < 1e-4
+
+
+@pytest.mark.parametrize("target", ["native", "wasm"])
+def test_sums_that_lie_between_two_quanta(target: str) -> None:
+    """One plus the error function, as in a quantised Gelu: every other sum is a half but for some 1e-6."""
+    weights = {"s": np.float32(0.00784313), "z": np.uint8(128), "one": np.uint8(255), "t": np.float32(0.00392157)}
+    weights |= {"none": np.uint8(0), "u": np.float32(0.00784314)}
+    add = node("QLinearAdd", ["x", "s", "z", "one", "t", "none", "u", "none"], ["y"], domain=MICROSOFT)
+    constants, imports = {n: np.asarray(a) for n, a in weights.items()}, [helper.make_opsetid(MICROSOFT, 1)]
+    proto = model([add], {"x": [256]}, ["y"], constants, 13, TensorProto.UINT8, imports=imports)
+    arrays = {"x": np.arange(256, dtype=np.uint8)}
+    want = onnxruntime_results(proto, arrays)["y"]
+    np.testing.assert_array_equal(webnn_compile.compile(proto, target).run(arrays)["y"], want)

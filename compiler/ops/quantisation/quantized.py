@@ -68,22 +68,17 @@ def _average_pool(call: Call) -> Tensor:
 
 
 def _add(call: Call) -> Tensor:
-    """a * a_scale / scale + b * b_scale / scale, plus what the zero points contribute, which is one number."""
+    """(a - a_zero) * (a_scale / scale) + (b - b_zero) * (b_scale / scale), plus the zero point of the result."""
     _check_two(call)
     a_ratio = _number(call, "a", lambda: scalar(call, 1) / scalar(call, 6))
     b_ratio = _number(call, "b", lambda: scalar(call, 4) / scalar(call, 6))
-    shift = _number(
-        call,
-        "shift",
-        lambda: _zero(call, 7) - (a_ratio[()] * _zero(call, 2) + b_ratio[()] * _zero(call, 5)),
-        a_ratio,
-        b_ratio,
-    )
+    zeros = [_number(call, f"zero{i}", partial(_zero, call, i)) for i in (2, 5, 7)]
 
-    def body(a: Expr, b: Expr, a_ratio: Expr, b_ratio: Expr, shift: Expr) -> Expr:
-        return _rounded(_product(a.cast(F32), a_ratio) + (_product(b.cast(F32), b_ratio) + shift), a.dtype)
+    def body(a: Expr, b: Expr, a_ratio: Expr, b_ratio: Expr, a_zero: Expr, b_zero: Expr, zero: Expr) -> Expr:
+        sum_ = _product(a.cast(F32) - a_zero, a_ratio) + _product(b.cast(F32) - b_zero, b_ratio)
+        return _rounded(sum_ + zero, a.dtype)
 
-    return pointwise(call, body, call.input(0), call.input(3), a_ratio, b_ratio, shift)
+    return pointwise(call, body, call.input(0), call.input(3), a_ratio, b_ratio, *zeros)
 
 
 def _multiply(call: Call) -> Tensor:
@@ -110,9 +105,9 @@ def _check_two(call: Call) -> None:
     call.check_dtypes((1, 4, 6), F32)
 
 
-def _number(call: Call, name: str, value: Callable[[], Expr], *reads: Tensor) -> Tensor:
-    """One number, computed from scalar inputs and from `reads`."""
-    return fold(compute(f"{call.name}.{name}", (), (*call.inputs, *reads), value))
+def _number(call: Call, name: str, value: Callable[[], Expr]) -> Tensor:
+    """One number, computed from scalar inputs."""
+    return fold(compute(f"{call.name}.{name}", (), call.inputs, value))
 
 
 def _zero(call: Call, index: int) -> Expr:
