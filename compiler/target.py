@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from .costs import CPU_COSTS, CpuCosts
-from .ir.scalar_ops import DOTS, Dot
 
 LANES = 4
 """Elements of a vector of every device's language: vec4f, float4. A processor has as many or more: `Target.lanes`."""
@@ -35,11 +34,6 @@ class Target:
     relaxed_extremes: bool = False
     dots: tuple[str, ...] = ()
     short_dots: str = ""
-
-    @property
-    def quads(self) -> Dot | None:
-        """The dot of four bytes that is an instruction; None for none."""
-        return next((DOTS[op] for op in self.dots if DOTS[op].group == 4), None)
 
     def tile_rows(self, vectors: int) -> int:
         """Rows of a register tile `vectors` wide: accumulators, one row of B and one element of A must fit."""
@@ -158,8 +152,7 @@ class LayoutPolicy:
     `shared` which of those that several invocations share, all but products; `occupancy`: products of fewer tiles
     are made in parts; `in_place`: a kernel may write where it has read an operand; `copied_columns`: the rows of a
     product from which on an operand that it cannot load vectors of is copied (None for never); `integers`: products of
-    int16 may be faster than those of float32; `quads`: the dot of four bytes that is an
-    instruction (None for none).
+    int16 may be faster than those of float32; `dots` are those of the target.
     """
 
     windows: tuple[int, ...] | None = None
@@ -174,7 +167,7 @@ class LayoutPolicy:
     in_place: bool = True
     copied_columns: int | None = None
     integers: bool = False
-    quads: Dot | None = None
+    dots: tuple[str, ...] = ()
 
 
 CPU_LAYOUTS = LayoutPolicy(copied_columns=8, integers=True)
@@ -182,4 +175,4 @@ CPU_LAYOUTS = LayoutPolicy(copied_columns=8, integers=True)
 
 def layouts_for(target: Target) -> LayoutPolicy:
     """The layout policy of a processor."""
-    return replace(CPU_LAYOUTS, quads=target.quads)
+    return replace(CPU_LAYOUTS, dots=target.dots)

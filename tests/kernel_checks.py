@@ -196,8 +196,8 @@ def check_stages(
 ) -> None:
     """Verifies every kernel at every stage. Where it takes no more than `work` operations, it also runs, scheduled and
     lowered, on what its tensors are by NumPy; those of loops in the first iteration."""
-    for quads in {t.quads: None for t in targets}:
-        alike = [t for t in targets if t.quads == quads]
+    for dots in {t.dots: None for t in targets}:
+        alike = [t for t in targets if t.dots == dots]
         lowered = lower_model(graph, opt_level=opt_level, policy=layouts_for(alike[0]))
         _check_lowered(lowered, feeds, alike, opt_level, tolerance, work)
 

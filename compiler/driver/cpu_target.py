@@ -10,6 +10,7 @@ from ..bundle import VARIANTS
 from ..costs import CPU_COSTS
 from ..cpu.compile_for_cpu import KernelPass, compile_for_cpu, plan_for_cpu
 from ..errors import InternalError
+from ..ir.scalar_ops import quads_of
 from ..pipeline.lower_model import lower_tensors
 from ..pipeline.lowered import Lowered
 from ..pipeline.plan_kernels import KernelChoices, default_choices
@@ -69,7 +70,8 @@ class CpuTarget(CompileTarget):
             return {}
         lowered = {}
         for variant, target in WASM_BYTES.items():
-            if target.quads is not None and multiply_bytes(model.tensors, target.quads) is not model.tensors:
+            dot = quads_of(target.dots)
+            if dot is not None and multiply_bytes(model.tensors, dot) is not model.tensors:
                 with work.timed("optimise", variant):
                     lowered[variant] = self._lower(model, work, layouts_for(target))
         return lowered

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,6 +81,11 @@ DOTS = {
 """Operations that sum products of words. One named for wasm or VNNI means the same as the others of its kind, and is
 that instruction. The relaxed instructions of wasm take an engine on which they are exact: `bundle/artifact` names
 them."""
+
+
+def quads_of(dots: Iterable[str]) -> Dot | None:
+    """The dot of four bytes among operations; None for none."""
+    return next((DOTS[op] for op in dots if DOTS[op].group == 4), None)
 
 
 def _short_dots(a: Array, b: Array) -> Array:

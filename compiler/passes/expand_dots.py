@@ -48,7 +48,7 @@ def _shifted(op: str, word: Expr, by: int) -> Expr:
 
 
 def _by_constant(op: str, word: Expr, value: int) -> Expr:
-    """The operation with a constant: on a scalar where a word is the same in all lanes."""
+    """The operation with a constant, on a scalar where a word is the same in all lanes."""
     if isinstance(word, Splat):
         return Splat(_by_constant(op, word.a, value), word.lanes)
     lanes = lanes_of(word)

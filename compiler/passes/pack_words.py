@@ -54,7 +54,7 @@ def pack_words(kernel: Kernel) -> Kernel:
 
 
 def _in_words(b: Buffer) -> Buffer:
-    """The same memory; its layout stays that of the elements."""
+    """Words of the same memory; its layout stays that of the elements."""
     layout = b.layout or Layout.row_major(b.shape)
     return replace(b, shape=(-(-b.size // _per_word(b.dtype)),), dtype=I32, layout=layout)
 

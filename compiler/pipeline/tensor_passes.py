@@ -13,6 +13,7 @@ from ..ir.layout import Layout
 from ..ir.nodes import Binary, Const, Var
 from ..ir.reduction import Reduce
 from ..ir.rewrite import walk
+from ..ir.scalar_ops import quads_of
 from ..system.run_passes import Observer
 from ..target import CPU_LAYOUTS, TEXEL, LayoutPolicy
 from ..tensor import Tensor
@@ -94,7 +95,7 @@ def _prefers_floats(t: Tensor, options: TensorOptions) -> bool:
     if convolution is None or options.choose is None:
         return False
     tile = options.choose(t, convolution, 1)[0]
-    faster = options.costs.integer_gain if options.policy.quads is None else options.costs.byte_gain
+    faster = options.costs.integer_gain if quads_of(options.policy.dots) is None else options.costs.byte_gain
     return tile is not None and gain(t, convolution, tile, options.costs) > faster
 
 
@@ -112,7 +113,7 @@ def _filters_of_a_group(contraction: Contraction) -> int:
 
 
 def _multiply_bytes(program: TensorProgram, options: TensorOptions) -> TensorProgram:
-    dot = options.policy.quads
+    dot = quads_of(options.policy.dots)
     return program if options.opt_level < 2 or dot is None else multiply_bytes(program, dot)
 
 

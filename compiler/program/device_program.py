@@ -49,7 +49,7 @@ class Placement:
 
     @property
     def elements(self) -> int:
-        """Those of all texels: four components each."""
+        """Components of all texels, four each."""
         return self.width * self.height * self.layers * 4
 
 

@@ -37,7 +37,7 @@ def compiled_for(target: str, proto: onnx.ModelProto) -> DeviceModel:
 
 
 def constant_bytes(program: DeviceProgram) -> int:
-    """Of device memory for constants, uploaded and computed at load, in a run and before."""
+    """Bytes of device memory for constants, uploaded and computed at load, in a run and before."""
     values = {c.value for c in program.constants} | {launch.arguments[-1] for launch in program.prepare}
     return sum(program.storages[s].bytes for s in {program.values[v].storage for v in values})
 

@@ -31,7 +31,7 @@ def in_words(data: Array) -> Array:
 
 
 def results(kernel: Kernel, x: Array, count: int, dtype: DType) -> Array:
-    """What a kernel of one operand stores, in words where the kernel has them."""
+    """Elements that a kernel of one operand stores, in words where the kernel has them."""
     words = kernel.params[1].dtype.bytes > dtype.bytes
     y = np.zeros(count, dtype.numpy)
     held = in_words(y) if words else y
