@@ -23,7 +23,12 @@ from webnn_compile.target import WASM_PLAIN, WASM_RELAXED, layouts_for
 
 WIDEST = replace(WIDE, name="widest", lanes=16, registers=21)
 PAIRED = [*(replace(t, dots=("dot_pairs",)) for t in (NARROW, WIDE, WIDEST)), WASM_RELAXED, WASM_PLAIN]
-QUADS = [replace(t, dots=("dot_pairs", op)) for t in (NARROW, WIDEST) for op, dot in DOTS.items() if dot.group == 4]
+QUADS = [
+    replace(t, dots=("dot_pairs", op))
+    for t in (NARROW, WIDEST)
+    for op in DOTS
+    if op.startswith(("vnni_", "wasm_dot_")) and DOTS[op].group == 4
+]
 WORDED = [*PAIRED, *QUADS]
 
 
