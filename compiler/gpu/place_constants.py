@@ -8,12 +8,13 @@ from math import prod
 
 from ..codegen.device_backend import CompiledKernel, DeviceBackend
 from ..ir.layout import Layout
-from ..ir.nodes import Buffer
+from ..ir.nodes import Buffer, Cast
 from ..passes.narrow_types import narrow_types
 from ..pipeline.lowered import Lowered, kernel_name
 from ..program.device_program import Constant, CopyDimension, DeviceValue, Launch, Placement, Storage
 from ..tensor import Tensor
 from ..tensor.build_kernel import build_kernel
+from ..tensor.fuse import Group
 from ..tensor.repack_kernel import repack_kernel
 from .compile_kernels import DistinctKernels
 from .find_arrangement import find_arrangement
@@ -72,6 +73,14 @@ def constant_use(t: Tensor, b: Buffer, place: Placement | None) -> ConstantUse:
     return t, b.layout, place
 
 
+def _narrow(group: Group, source: Tensor) -> Group:
+    """The group of `source`, of which that of the wider constant computes each element."""
+    match group.body:
+        case Cast(_, a) if a.dtype == source.dtype:
+            return replace(group, output=source, body=a)
+    return replace(group, output=source, body=Cast(source.dtype, group.body))
+
+
 class _Constants:
     """Adds constants on first use; each (constant, layout, placement) once."""
 
@@ -83,7 +92,8 @@ class _Constants:
         kernels: DistinctKernels,
         memory: DeviceMemory,
     ) -> None:
-        self._model, self._backend, self._types, self._kernels = model, backend, types, kernels
+        self._prepared = dict(model.prepared)
+        self._backend, self._types, self._kernels = backend, types, kernels
         self._shipped: dict[tuple[Tensor, Layout], int] = {}
         self.numbers: dict[ConstantUse, int] = {}
         self.storages: list[Storage] = list(memory.storages)
@@ -97,6 +107,8 @@ class _Constants:
         if key not in self.numbers:
             source = widened(t)
             if source is not t:
+                if source.prepared and source not in self._prepared:
+                    self._prepared[source] = _narrow(self._prepared[t], source)
                 self.numbers[key] = self.number(source, layout, place)
             else:
                 self.numbers[key] = self._computed_value(*key) if t.prepared else self._shipped_value(*key)
@@ -129,7 +141,7 @@ class _Constants:
 
     def _computed_value(self, t: Tensor, layout: Layout, place: Placement | None) -> int:
         """A tensor computed at load from constants alone."""
-        group = self._model.prepared[t]
+        group = self._prepared[t]
         value = self._new_value(t, layout, place)
         tensors = (*group.reads, t)
         plain = build_kernel(kernel_name(group), group, {t: layout}, fill_halo=False)

@@ -40,12 +40,12 @@ class StorageTypes:
 
 
 def widened(t: Tensor) -> Tensor:
-    """The constant of the file of which `t`, which is prepared, has the elements in a wider type; else `t` itself: a
-    device widens elements of few bits in each kernel that reads them."""
+    """The constant of which `t`, which is prepared, has the elements in a wider type; else `t` itself: a device widens
+    elements of few bits in each kernel that reads them."""
     match t.body:
         case Cast(to, Load(_, indices, None)) if t.prepared and indices == t.axes:
             (source,) = t.reads
             holds = to.is_float or (to.is_int and to.bits > source.dtype.bits and to.kind == "int")
-            if source.dtype in PACKED and source.data is not None and not source.prepared and holds:
+            if source.dtype in PACKED and source.is_constant and holds:
                 return source
     return t

@@ -10,6 +10,7 @@ import pytest
 import webnn_compile
 from drivers import need_driver
 from onnx_models import Array, integer_product, model, node, random, random_integers
+from prepared_models import FOUR_BITS, int4_columns
 from webnn_compile.driver.device_target import DeviceTarget
 from webnn_compile.driver.optimise_model import import_graph, optimise_model
 from webnn_compile.driver.options import Options
@@ -103,6 +104,17 @@ def test_dequantised_weights(target: str) -> None:
     want = webnn_compile.compile(proto).run({"x": x})["y"]
     np.testing.assert_allclose(compiled.run({"x": x})["y"], want, rtol=1e-5, atol=1e-5)
     assert constant_bytes(compiled.program) <= w.nbytes * 1.1 + 64 * 4 + 64
+
+
+@pytest.mark.parametrize("target", DEVICES)
+def test_weights_of_four_bits_become_bytes(target: str) -> None:
+    """Where a kernel at load takes them apart, and another one at load would widen them."""
+    proto = int4_columns()
+    compiled = compiled_for(target, proto)
+    x = random((3, 256))
+    want = webnn_compile.compile(proto).run({"x": x})["y"]
+    np.testing.assert_allclose(compiled.run({"x": x})["y"], want, rtol=1e-5, atol=1e-5)
+    assert constant_bytes(compiled.program) <= FOUR_BITS.size * (1 + 0.5) * 1.1 + 1024
 
 
 @pytest.mark.parametrize("target", DEVICES)
