@@ -49,9 +49,9 @@ def compile(
 ) -> CompiledModel | RemoteModel:
     """A model that runs in this process, or in a tab: `compile(...).run({name: array}) -> {name: array}`.
 
-    `target`: "native" (this CPU), "c" (the same through a C compiler), "wasm" and "wasm-relaxed" (through wasmtime,
-    extra `[verify]`), "webgpu" (through wgpu, extra `[webgpu]`), "webgl" (through the system's OpenGL ES), "opencl"
-    (through pyopencl, extra `[opencl]`) and "cuda" (through NVIDIA's driver, extra `[cuda]`).
+    `target`: "native" (this CPU), "c" (the same through a C compiler), "wasm", "wasm-relaxed" and "wasm-signed"
+    (through wasmtime, extra `[verify]`), "webgpu" (through wgpu, extra `[webgpu]`), "webgl" (through the system's
+    OpenGL ES), "opencl" (through pyopencl, extra `[opencl]`) and "cuda" (through NVIDIA's driver, extra `[cuda]`).
     "remote:NAME/webgpu" (or webgl, or wasm) runs in a tab that has joined the broker at WEBNN_RPC_BROKER; `close()`
     frees it for others. `shapes` fixes free dimensions by input, or names them; `dims` says by name how long they are:
     a number, or (least, most) for sizes that each run decides, or (least, most, multiple). `constants` are values of

@@ -17,8 +17,8 @@ Effort = Literal["check", "ci", "all"]
 
 ROWS_OF_BACKENDS: Mapping[Effort, Mapping[str, int]] = {
     "check": {"evaluate": 8, "native": 8}
-    | dict.fromkeys(("c", "wasm", "wasm-relaxed", "webgpu", "webgl", "opencl", "cuda"), 64),
-    "ci": {"opencl": 8, "cuda": 24, "c": 8, "wasm-relaxed": 4},
+    | dict.fromkeys(("c", "wasm", "wasm-relaxed", "wasm-signed", "webgpu", "webgl", "opencl", "cuda"), 64),
+    "ci": {"opencl": 8, "cuda": 24, "c": 8, "wasm-relaxed": 4, "wasm-signed": 16},
     "all": {},
 }
 """By backend: every so many rows of the operator table, where not all run. A new backend has an 8 under `ci`. CUDA is
@@ -36,7 +36,9 @@ ROWS_OF_MANY_KERNELS: Mapping[Effort, Mapping[str, int]] = {"ci": {"webgpu": 5, 
 SPECIAL_ROWS: Mapping[Effort, Mapping[str, int]] = {
     "check": {"native": 256},
     "ci": {"native": 16, "wasm": 256, "webgpu": 256, "webgl": 256, "c": 512},
-    "all": {"native": 1} | dict.fromkeys(("wasm", "wasm-relaxed", "webgpu", "webgl", "c", "opencl"), 8) | {"cuda": 64},
+    "all": {"native": 1}
+    | dict.fromkeys(("wasm", "wasm-relaxed", "webgpu", "webgl", "c", "opencl"), 8)
+    | {"wasm-signed": 64, "cuda": 64},
 }
 """By target: of the rows with NaN, infinities and the ends of integers every so many; none of other targets."""
 
@@ -48,7 +50,15 @@ NODE_TESTS: Mapping[Effort, Mapping[str, int]] = {
 """By target: of ONNX's node tests every so many, where not all run. What they show of an operator, the table shows of
 other targets."""
 
-NETWORKS_ON_BACKENDS = {"wasm-relaxed": 8, "webgpu": 8, "webgl": 3, "c": 16, "opencl": 24, "cuda": 16}
+NETWORKS_ON_BACKENDS = {
+    "wasm-relaxed": 8,
+    "wasm-signed": 64,
+    "webgpu": 8,
+    "webgl": 3,
+    "c": 16,
+    "opencl": 24,
+    "cuda": 16,
+}
 """By target: of the exported networks every so many, unless all run: they take seconds each, and browsers run every one
 (`e2e/test_exported_models`)."""
 
@@ -67,8 +77,17 @@ FEW_PROGRAMS: Mapping[Effort, int] = {"check": 1, "ci": 5, "all": 250}
 
 QUANTA: Mapping[Effort, Mapping[str, int]] = {
     "check": {"native": 12, "wasm": 2},
-    "ci": {"native": 60, "wasm": 16, "wasm-relaxed": 16, "c": 4, "opencl": 4, "webgpu": 12, "webgl": 12},
-    "all": dict.fromkeys(("native", "wasm", "wasm-relaxed", "c"), 2000)
+    "ci": {
+        "native": 60,
+        "wasm": 16,
+        "wasm-relaxed": 12,
+        "wasm-signed": 12,
+        "c": 4,
+        "opencl": 4,
+        "webgpu": 12,
+        "webgl": 12,
+    },
+    "all": dict.fromkeys(("native", "wasm", "wasm-relaxed", "wasm-signed", "c"), 2000)
     | dict.fromkeys(("opencl", "webgpu", "webgl"), 300),
 }
 """By target: so many random graphs of quantised tensors (`test_random_quanta`)."""

@@ -34,7 +34,7 @@ def test_names_are_those_of_the_interface() -> None:
     assert (
         tuple(TARGETS)
         == webnn_compile.TARGETS
-        == ("native", "c", "wasm", "wasm-relaxed", "webgpu", "webgl", "opencl", "cuda")
+        == ("native", "c", "wasm", "wasm-relaxed", "wasm-signed", "webgpu", "webgl", "opencl", "cuda")
     )
     assert bundled_targets() == Options().targets == ("webgpu", "webgl", "wasm")
     assert all(name == target.name for name, target in TARGETS.items())

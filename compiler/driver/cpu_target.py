@@ -96,14 +96,22 @@ def run_c(lowered: Lowered, work: Work, choices: KernelChoices = default_choices
     return CModel(program, work.options.threads, work.cache)
 
 
-def run_wasm(lowered: Lowered, work: Work, choices: KernelChoices, target: Target, *, relaxed: bool) -> WasmModel:
+def run_wasm(
+    lowered: Lowered,
+    work: Work,
+    choices: KernelChoices,
+    target: Target,
+    *,
+    relaxed: bool,
+    in_bytes: str | None = None,
+) -> WasmModel:
     """Through wasmtime. Raises InputError where that is not installed."""
     from ..execution.wasm_model import WasmModel
     from ..wasm.build_module import build_module
 
     program = _program(lowered, work, choices, target)
     linked = build_module(program, relaxed=relaxed, linker=work.options.linker, cache=work.cache)
-    return WasmModel(program, linked, relaxed=relaxed)
+    return WasmModel(program, linked, relaxed=relaxed, in_bytes=in_bytes)
 
 
 def _program(

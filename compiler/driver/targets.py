@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..target import WASM_PLAIN, WASM_RELAXED, WEBGPU, Target
+from ..target import WASM_BYTES, WASM_PLAIN, WASM_RELAXED, WEBGPU, Target
 from .compile_target import PRECISIONS, CompileTarget
 from .cpu_target import CpuTarget, run_c, run_native, run_wasm
 from .device_target import DeviceTarget, need_package
@@ -221,6 +221,16 @@ _ROWS: tuple[CompileTarget, ...] = (
         run=lambda lowered, work, choices: run_wasm(lowered, work, choices, WASM_RELAXED, relaxed=True),
         tuned_as="wasm",
         about="the same for browsers with relaxed SIMD; a part of wasm in a bundle",
+        probe=_wasmtime,
+    ),
+    CpuTarget(
+        name="wasm-signed",
+        run=lambda lowered, work, choices: run_wasm(
+            lowered, work, choices, WASM_BYTES["signed"], relaxed=True, in_bytes="signed"
+        ),
+        tuned_as="wasm",
+        facts=lambda: WASM_BYTES["signed"],
+        about="the same where dots of signed bytes are exact; a part of wasm in bundles of models in few bits",
         probe=_wasmtime,
     ),
     DeviceTarget(

@@ -38,7 +38,7 @@ def draw_subject(case: Case) -> Subject:
         return Subject(graph.model().SerializeToString(), graph.inputs, draw.choice(TARGETS), strict=True)
     if case.kind == "quanta":
         quanta = random_quanta(case.seed)
-        target = draw.choice((*TARGETS, "wasm-relaxed"))
+        target = draw.choice((*TARGETS, "wasm-relaxed", "wasm-signed"))
         return Subject(quanta.model().SerializeToString(), quanta.inputs, target, strict=True)
     if case.kind == "names":
         return Subject(draw_names(case).model.SerializeToString(), {}, "bundle", strict=True)
