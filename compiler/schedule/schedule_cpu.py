@@ -23,7 +23,7 @@ from .rules.reduction import schedule_reduction
 from .rules.roles import SUMS, find_roles
 from .rules.transform import schedule_transform, transform_loops
 from .rules.word_sums import schedule_word_sums, sums_words
-from .split_groups import split_groups
+from .split_groups import split_blocks, split_groups
 from .steps import preload
 from .word_products import word_products
 
@@ -75,6 +75,9 @@ def _schedule(
         case None:
             return stmt, {}
         case Pointwise():
+            stmt = split_blocks(stmt, nest.loops, nest.store.value, 2 * target.lanes)
+            nest = match_nest(stmt)
+            assert isinstance(nest, Pointwise)
             return schedule_pointwise(stmt, nest, target, choices), {}
     form = forms[nest.store.buffer]
     if isinstance(form, Transform) and (loops := transform_loops(nest)) is not None:
@@ -87,4 +90,7 @@ def _schedule(
         return block_products(scheduled), swapped
     if sums_words(stmt, nest, target):
         return block_sums(schedule_word_sums(stmt, nest, target, choices)), {}
+    if not nest.loops:
+        stmt = split_blocks(stmt, nest.over, nest.value, 2 * target.lanes)
+        nest = match_reduction(stmt)
     return block_sums(schedule_reduction(stmt, nest, target, choices)), {}

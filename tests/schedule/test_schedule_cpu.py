@@ -376,3 +376,34 @@ def test_pictures_are_quantised_in_vectors_of_pixels(target: Target, channels: i
     (_, stages), *_ = stages_of(lowered, target)
     rows = [n for n in walk(dict(stages)["schedule_cpu"].body) if isinstance(n, Alloc) and n.buffer.name == "rows"]
     assert {r.buffer.shape for r in rows} == {(channels, n) for n in (16, 8, 4) if n <= min(target.lanes, width)}
+
+
+@pytest.mark.parametrize("count", [1000, 2083])
+@pytest.mark.parametrize("op", ["ReduceMax", "ReduceMin"])
+@pytest.mark.parametrize("target", TARGETS, ids=lambda t: t.name)
+def test_an_extreme_of_a_whole_tensor_has_several_vectors_of_partial_results(
+    target: Target, op: str, count: int
+) -> None:
+    """Where each has many updates: one waits for the one before."""
+    proto = model([node(op, ["x"], ["y"], keepdims=0)], {"x": [count]}, ["y"])
+    check_model(proto, [target], work=WORK)
+    stages = stages_of(lower_model(run_graph_passes(import_model(proto))), target)[0][1]
+    (part,) = [n for n in walk(dict(stages)["schedule_cpu"].body) if isinstance(n, Alloc) and n.buffer.name == "part"]
+    assert part.buffer.size == target.lanes * (4 if count >= 64 * target.lanes else 1)
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda t: t.name)
+def test_a_tensor_that_was_reshaped_is_read_in_vectors(target: Target) -> None:
+    """Heads of an attention that become channels again, and are quantised: the range of all, and each element."""
+    nodes = [
+        node("Transpose", ["x"], ["t"], perm=[0, 2, 1, 3]),
+        node("Reshape", ["t", "shape"], ["r"]),
+        node("DynamicQuantizeLinear", ["r"], ["y", "s", "z"]),
+    ]
+    proto = model(nodes, {"x": [1, 3, 9, 32]}, {"y": onnx.TensorProto.UINT8}, {"shape": np.array([1, 9, 96])})
+    check_model(proto, [target], work=WORK)
+    lowered = lower_model(run_graph_passes(import_model(proto)))
+    for group, stages in stages_of(lowered, target):
+        if any(t.name == "x" for t in group.reads):
+            loops = [n for n in walk(dict(stages)["schedule_cpu"].body) if isinstance(n, For)]
+            assert any(n.kind is LoopKind.VECTOR for n in loops)

@@ -236,10 +236,10 @@ def test_outline() -> None:
     check(nest, body, "outline")
 
 
-@given(st.integers(1, 3), st.integers(1, 14), st.sampled_from([2, 4, 8]))
-def test_rfactor(rows: int, depth: int, lanes: int) -> None:
+@given(st.integers(1, 3), st.integers(1, 30), st.sampled_from([2, 4, 8]), st.integers(1, 3))
+def test_rfactor(rows: int, depth: int, lanes: int, vectors: int) -> None:
     nest = matrix_product(rows, 2, depth)
-    body = rfactor(nest.body, nest["k"], lanes, ZERO)
+    body = rfactor(nest.body, nest["k"], lanes, ZERO, vectors)
     assert {n.var.extent for n in walk(body) if isinstance(n, For) and n.kind is LoopKind.VECTOR} == {lanes}
     check(nest, body, "rfactor", REASSOCIATED)
 

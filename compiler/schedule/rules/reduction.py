@@ -16,7 +16,7 @@ from math import prod
 from ...choices import Choices, ordered
 from ...ir.nest import Nest, Reduction
 from ...ir.nodes import LoopKind, Stmt, Var
-from ...ir.reduction import neutral
+from ...ir.reduction import WITHOUT_NAN, neutral
 from ...ir.rewrite import free_vars, loads
 from ...ir.simplify import simplify_stmt
 from ...target import Target
@@ -49,6 +49,9 @@ LARGEST_UNROLL = 64
 
 LONG_COLUMN = 64
 """Elements of a column that stay in no cache where their lines share sets."""
+
+PARTIAL, LEAST_PARTIAL = 4, 16
+"""Vectors of partial results, and the least updates of each."""
 
 NEIGHBOURS = 4
 """Outputs along a row that are computed together; twice as many where they share loads."""
@@ -87,8 +90,19 @@ def _schedule(stmt: Stmt, nest: Nest, target: Target, choices: Choices) -> Stmt:
             return _lanes_across(stmt, nest, _plan_window(nest, target, choices), target)
         case "along":
             zero = neutral(inner.op, inner.acc.dtype)
-            return simplify_stmt(outline(rfactor(merged, inner.over[-1], target.lanes, zero)))
+            return simplify_stmt(outline(rfactor(merged, inner.over[-1], target.lanes, zero, _partial(inner, target))))
     return stmt
+
+
+def _partial(nest: Reduction, target: Target) -> int:
+    """The vectors of partial results: several for one extreme of many elements, of which an update takes longer than
+    the load of the next. Extremes are the same in any order."""
+    many = nest.over[-1].extent >= LEAST_PARTIAL * PARTIAL * target.lanes
+    return (
+        PARTIAL
+        if many and not nest.loops and not nest.over[:-1] and WITHOUT_NAN.get(nest.op, nest.op) in ("max", "min")
+        else 1
+    )
 
 
 def _in_memory_order(stmt: Stmt, nest: Reduction) -> Stmt:
