@@ -9,7 +9,7 @@ from ..choices import DEFAULT, Choices, part_of
 from ..errors import ScheduleError
 from ..ir.forms import Contraction, Form, Transform, forms_of
 from ..ir.nest import Pointwise, match_nest, match_reduction
-from ..ir.nodes import Buffer, For, Kernel, Seq, Stmt
+from ..ir.nodes import Buffer, For, Kernel, Load, Seq, Stmt
 from ..ir.rewrite import replace_buffers
 from ..ir.simplify import simplify_stmt
 from ..target import Target
@@ -75,9 +75,10 @@ def _schedule(
         case None:
             return stmt, {}
         case Pointwise():
-            stmt = split_blocks(stmt, nest.loops, nest.store.value, 2 * target.lanes)
-            nest = match_nest(stmt)
-            assert isinstance(nest, Pointwise)
+            if not isinstance(nest.store.value, Load):
+                stmt = split_blocks(stmt, nest.loops, nest.store.value, 2 * target.lanes)
+                nest = match_nest(stmt)
+                assert isinstance(nest, Pointwise)
             return schedule_pointwise(stmt, nest, target, choices), {}
     form = forms[nest.store.buffer]
     if isinstance(form, Transform) and (loops := transform_loops(nest)) is not None:

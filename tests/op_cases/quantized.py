@@ -247,15 +247,16 @@ _SELECTED = [
 ]
 
 
-def _dequantized(*, convolved: bool) -> Case:
+def _dequantized(op: str) -> Case:
     """An operator of the compiler's own; of a convolution of 1 x 1 the product is that of matrices."""
     x, w = _bytes("uint8", 6, 10), _weights(10, 4)
     zeros, factor, bias = _a.integers(-9, 9, 4, dtype="int8"), _CHANNELS * np.float32(0.1), _a.uniform(-1, 1, 4)
     total = (x.astype(np.int32) - 99) @ (w.astype(np.int32) - zeros)
     y = total.astype(np.float32) * factor + bias.astype(np.float32)
-    if convolved:
-        x, w, y = x.T.reshape(1, 10, 2, 3), w.T.reshape(4, 10, 1, 1), y.T.reshape(1, 4, 2, 3)
-    op = "DequantizedConv" if convolved else "DequantizedMatMul"
+    if op != "DequantizedMatMul":
+        x, w, y = x.T.reshape(1, 10, 2, 3), w[:, :, None, None], y.T.reshape(1, 4, 2, 3)
+    if op == "DequantizedConv":
+        w = w.transpose(1, 0, 2, 3)
     inputs = (np.ascontiguousarray(x), np.ascontiguousarray(w), scalar(99, "uint8"), zeros, factor, bias)
     return Case(
         op.lower(),
@@ -267,20 +268,31 @@ def _dequantized(*, convolved: bool) -> Case:
     )
 
 
-_CENTRED = np.linspace(-4, 4, 35, dtype=np.float32).reshape(5, 7)
+_CENTRED = np.append(np.linspace(-200, 250, 31), [-0.5, 0.5, 1.5, 2.5]).astype(np.float32).reshape(5, 7)
+_TABLE = np.random.default_rng(7).permutation(256).astype(np.uint8)
+_ALL_BYTES = np.random.default_rng(8).permutation(256).astype(np.uint8).reshape(8, 32)
 
 CASES = [
     Case(
         "centredquantize",
         "CentredQuantize",
-        (_CENTRED, scalar(0.015625)),
+        (_CENTRED,),
         {"low": -100, "high": 155},
-        constants=frozenset({1}),
         domain="webnn_compile",
-        expected=(np.clip(np.rint(_CENTRED * 64), -100, 155).astype(np.int16),),
+        expected=(np.clip(np.rint(_CENTRED), -100, 155).astype(np.int16),),
     ),
-    _dequantized(convolved=True),
-    _dequantized(convolved=False),
+    *(
+        Case(
+            f"lookup-{x.dtype}",
+            "LookUp",
+            (x, _TABLE),
+            constants=frozenset({1}),
+            domain="webnn_compile",
+            expected=(_TABLE[x.astype(np.int32) - np.iinfo(x.dtype).min],),
+        )
+        for x in (_ALL_BYTES, _ALL_BYTES.view(np.int8))
+    ),
+    *map(_dequantized, ("DequantizedConv", "DequantizedConvTranspose", "DequantizedMatMul")),
     *_CONV,
     *_MATMUL,
     Case("qlinearmatmul-rows", "QLinearMatMul", _ROWS, constants=frozenset(range(3, 8)), expected=(_by_rows(*_ROWS),)),

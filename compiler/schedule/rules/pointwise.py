@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...choices import Choices
 from ...ir.nest import Nest, Pointwise, match_nest
-from ...ir.nodes import For, Load, LoopKind, Stmt, Store, Var
+from ...ir.nodes import Const, For, Load, LoopKind, Stmt, Store, Var
 from ...ir.rewrite import walk
 from ...ir.simplify import simplify_stmt
 from ...target import Target
@@ -61,7 +61,7 @@ def _vectorise(stmt: Stmt, nest: Nest | None, target: Target, choices: Choices) 
 def _around_channels(nest: Nest) -> Var | None:
     """The loop along which elements that are computed fill lanes, where the innermost loop is too short: the pixels of
     an image of a few channels. None where there is none."""
-    if len(nest.loops) < 2 or isinstance(nest.store.value, Load):
+    if len(nest.loops) < 2 or isinstance(nest.store.value, Load | Const):
         return None
     pixels, channels = nest.loops[-2:]
     if channels.extent >= NARROWEST_VECTOR or pixels.extent < NARROWEST_VECTOR or channels.length is not None:
