@@ -9,7 +9,7 @@ from typing import Any
 from webnn_compile.cpu.compile_for_cpu import compile_for_cpu
 from webnn_compile.native.jit import host_target
 from webnn_compile.pipeline.lowered import Lowered
-from webnn_compile.target import WASM_RELAXED, Target
+from webnn_compile.target import WASM_BYTES, WASM_RELAXED, Target
 
 from .cases import find_case
 from .count_operations import count_operations
@@ -36,7 +36,8 @@ def profile_here(case_name: str, shapes: Mapping[str, tuple[int, ...]], browser:
     """The kernels of a case, natively where `browser` is None, and the peaks measured in the same process. Raises
     ValueError where a run decides which kernels run, or on how much."""
     case = find_case(case_name, shapes)
-    lowered = lower(case, fast_math=True)
+    target = host_target() if browser is None else WASM_RELAXED
+    lowered = lower(case, target, fast_math=True)
     if (case.sizes and browser) or not all(isinstance(s, int) for s in lowered.steps):
         raise ValueError("kernels have rows of their own where sizes are fixed, and nothing is repeated")
     if browser is None:
@@ -56,7 +57,9 @@ def profile_here(case_name: str, shapes: Mapping[str, tuple[int, ...]], browser:
             job = {"folder": folder, "bundle": "bundle", "runs": RUNS, "peak": peak_job}
             profile = page.evaluate("job => window.benchmarks.profile(job)", job)
         times, gflops, gbytes = profile["kernels_ms"], profile["gflops"], profile["gbytes"]
-    target = host_target() if browser is None else WASM_RELAXED
+        if profile["variant"] in WASM_BYTES:
+            target = WASM_BYTES[profile["variant"]]
+            lowered = lower(case, target, fast_math=True)
     rows = [asdict(k) for k in describe(lowered, target, medians(times))]
     return {"case": case_name, "browser": browser, "gflops": gflops, "gbytes": gbytes, "kernels": rows}
 

@@ -17,19 +17,22 @@ from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.pipeline.lowered import Lowered
 from webnn_compile.program.program import write_tensor
 from webnn_compile.system.cache import open_cache
+from webnn_compile.target import Target, layouts_for
 from webnn_compile.tensor.choose_tile import choose_tile
 
 from .cases import Case
 
 
-def lower(case: Case, *, fast_math: bool, fixed: bool = True) -> Lowered:
+def lower(case: Case, target: Target, *, fast_math: bool, fixed: bool = True) -> Lowered:
     """The case's naive kernels; `fast_math` allows Winograd's algorithm, `fixed` are those for its sizes alone."""
-    return lower_model(case.graph(fixed=fixed), choose=choose_tile(CPU_COSTS) if fast_math else None)
+    choose = choose_tile(CPU_COSTS) if fast_math else None
+    return lower_model(case.graph(fixed=fixed), policy=layouts_for(target), choose=choose)
 
 
 def compile_natively(case: Case, threads: int, *, fast_math: bool, fixed: bool = False) -> NativeModel:
     cache = open_cache()
-    program = compile_for_cpu(lower(case, fast_math=fast_math, fixed=fixed), host_target(), cache=cache)
+    lowered = lower(case, host_target(), fast_math=fast_math, fixed=fixed)
+    program = compile_for_cpu(lowered, host_target(), cache=cache)
     return NativeModel(program, threads, cache)
 
 

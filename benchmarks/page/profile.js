@@ -27,6 +27,7 @@ export async function profile({ folder, bundle, runs, peak }) {
   // Clocks rise and fall: the peak is the better of one before and one after.
   const after = await measurePeak(peak);
   return {
+    variant: model.info().variant,
     kernels_ms: all,
     gflops: Math.max(before.gflops, after.gflops),
     gbytes: Math.max(before.gbytes, after.gbytes),

@@ -120,7 +120,7 @@ def test_indices_are_no_operations() -> None:
 
 def test_kernels_are_timed_one_by_one(tmp_path: Path) -> None:
     case = tiny_case(tmp_path)
-    lowered = lower(case, fast_math=True)
+    lowered = lower(case, host_target(), fast_math=True)
     times = time_kernels(case, lowered, runs=3)
     program = compile_for_cpu(lowered, host_target())
     assert [len(each) for each in times] == [len(program.steps)] * 3
