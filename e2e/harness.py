@@ -55,6 +55,18 @@ RUN = """
 """Load with `argument.options`, run once on `argument.values`."""
 
 
+COLLECT_SHADERS = """
+  globalThis.shaders = [];
+  if (!globalThis.GPUAdapter) return;
+  const { createShaderModule } = GPUDevice.prototype;
+  GPUDevice.prototype.createShaderModule = function (descriptor) {
+    shaders.push(descriptor.code);
+    return createShaderModule.call(this, descriptor);
+  };
+"""
+"""Part of a script that a page runs first: `shaders` has what WebGPU compiles. It returns where there is no WebGPU."""
+
+
 def hide_relaxed_simd(page: Page) -> None:
     """Make the browser say that it has SIMD128 only."""
     page.evaluate(

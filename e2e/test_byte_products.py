@@ -11,23 +11,19 @@ import pytest
 import webnn_compile
 from compiled import compile_site
 from devices import need_backend, value
-from harness import open_page
+from harness import COLLECT_SHADERS, open_page
 from onnx_models import random
 from playwright.sync_api import Page
 from prepared_models import blocks
 from server import Site, serve
 
-SPY = """(hidden) => {
-  // Into `shaders` what is compiled; with `hidden` the language lacks all that is optional.
-  globalThis.shaders = [];
-  if (!globalThis.GPUAdapter) return;
-  const { createShaderModule } = GPUDevice.prototype;
-  GPUDevice.prototype.createShaderModule = function (descriptor) {
-    shaders.push(descriptor.code);
-    return createShaderModule.call(this, descriptor);
-  };
+SPY = (
+    "(hidden) => {"
+    + COLLECT_SHADERS
+    + """  // With `hidden` the language lacks all that is optional.
   if (hidden) Object.defineProperty(navigator.gpu, 'wgslLanguageFeatures', { value: new Set() });
 }"""
+)
 
 RUN = """
   const model = await bundle.load({ backend: 'webgpu', worker: false });

@@ -11,7 +11,7 @@ import onnx
 import pytest
 from compiled import compile_site
 from devices import need_backend, value
-from harness import open_page
+from harness import COLLECT_SHADERS, open_page
 from onnx import TensorProto, helper, numpy_helper
 from playwright.sync_api import Page
 from server import Site, serve
@@ -20,20 +20,16 @@ ROWS, LENGTH = 6, 1000
 X = np.random.default_rng(0).standard_normal((ROWS, LENGTH)).astype(np.float32)
 X[1, 17], X[2, 999], X[3, 5], X[4, 700] = np.inf, -np.inf, 7.5, np.nan
 
-SPY = """(hidden) => {
-  // Into `shaders` what is compiled; with `hidden` devices have no subgroups, whatever the adapter has.
-  globalThis.shaders = [];
-  if (!globalThis.GPUAdapter) return;
-  const { createShaderModule } = GPUDevice.prototype;
-  GPUDevice.prototype.createShaderModule = function (descriptor) {
-    shaders.push(descriptor.code);
-    return createShaderModule.call(this, descriptor);
-  };
+SPY = (
+    "(hidden) => {"
+    + COLLECT_SHADERS
+    + """  // With `hidden` devices have no subgroups, whatever the adapter has.
   if (!hidden) return;
   const { get } = Object.getOwnPropertyDescriptor(GPUAdapter.prototype, 'features');
   const features = function () { return new Set([...get.call(this)].filter((name) => name !== 'subgroups')); };
   Object.defineProperty(GPUAdapter.prototype, 'features', { get: features });
 }"""
+)
 
 RUN = """
   const adapter = argument.own && (await navigator.gpu.requestAdapter());

@@ -104,6 +104,9 @@ def _in_word(low: Array, high: Array) -> Array:
 
 SHORT_DOTS, ADD_SHORTS = "wasm_short_dots", "add_shorts"
 
+SHORT_ONES = 1 | 1 << 16
+"""A word of two int16, by which the products of pairs are the sums of words of two."""
+
 SHORTS: dict[str, Callable[[Array, Array], Array]] = {
     SHORT_DOTS: _short_dots,
     "avx_short_dots": _short_dots,

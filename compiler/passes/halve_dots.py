@@ -7,11 +7,8 @@ from dataclasses import replace
 from ..ir.lanes import Splat, lanes_of
 from ..ir.nodes import Binary, Const, Expr, Kernel, Node
 from ..ir.rewrite import rewrite
-from ..ir.scalar_ops import SHORT_DOTS
+from ..ir.scalar_ops import SHORT_DOTS, SHORT_ONES
 from ..target import LANES
-
-ONES = 1 | 1 << 16
-"""A word of two int16."""
 
 
 def halve_dots(kernel: Kernel) -> Kernel:
@@ -24,7 +21,7 @@ def halve_dots(kernel: Kernel) -> Kernel:
     def rule(n: Node) -> Expr | None:
         match n:
             case Binary("wasm_dot_narrow_quads", a, b) if lanes_of(a) == LANES:
-                return Binary("wasm_dot_pairs", Binary(SHORT_DOTS, a, b), Splat(Const(ONES), LANES))
+                return Binary("wasm_dot_pairs", Binary(SHORT_DOTS, a, b), Splat(Const(SHORT_ONES), LANES))
         return None
 
     body = rewrite(kernel.body, rule, {Binary})

@@ -8,19 +8,16 @@ from collections.abc import Iterator
 from ..dtypes import I8, I32, highest, lowest
 from ..ir.nodes import Binary, Const, Expr, Node, Stmt
 from ..ir.rewrite import rewrite, rewrite_top_down
-from ..ir.scalar_ops import ADD_SHORTS, DOTS, PAIRS, QUADS, SIGNED_QUADS, UNSIGNED_QUADS
+from ..ir.scalar_ops import ADD_SHORTS, DOTS, PAIRS, QUADS, SHORT_ONES, SIGNED_QUADS, UNSIGNED_QUADS
 from ..target import Target
 
 MOST = 2**15 - 1
 """The largest int16."""
 
-ONES = 0x00010001
-"""A word of two int16."""
-
 
 def choose_quads(stmt: Stmt, target: Target) -> Stmt:
-    """`dot_unsigned_quads` by the target's instruction for it, or by those that add fewer products. LLVM knows one for
-    pairs on other targets, too."""
+    """`dot_unsigned_quads` by the target's instruction for it, or by those that add fewer products: those of pairs,
+    for which LLVM selects an instruction on other targets, too."""
     quads = next((op for op in target.dots if DOTS[op] in (UNSIGNED_QUADS, SIGNED_QUADS)), None)
     pairs = next((op for op in target.dots if DOTS[op] == PAIRS), "dot_pairs")
     if quads is not None:
@@ -108,7 +105,7 @@ def _sum(others: list[Expr], dots: list[tuple[Binary, int]], short: str, pairs: 
         else:
             parts[-1] = Binary(ADD_SHORTS, parts[-1], sums)
             size += most
-    terms: list[Expr] = [*others, *(Binary(pairs, p, Const(ONES)) for p in parts)]
+    terms: list[Expr] = [*others, *(Binary(pairs, p, Const(SHORT_ONES)) for p in parts)]
     return functools.reduce(Expr.__add__, terms)
 
 

@@ -132,8 +132,9 @@ def _product(t: Tensor, most: int | None = None) -> _Product | None:
 def _in_groups(x: Load, k: Var) -> bool:
     """Whether `k` goes along neighbours in memory, in whole groups: the last dimension, or the channels of an image,
     for whose last group memory has room."""
-    channels = 1 if len(x.indices) > 2 else None
-    for d in {channels or 0, len(x.indices) - 1}:
+    last = len(x.indices) - 1
+    channels = 1 if last > 1 else None
+    for d in (last,) if channels is None else (channels, last):
         index = affine(x.indices[d])
         rest = index.without(k)
         whole = k.extent % GROUP == 0 or (d == channels and not rest.terms)
