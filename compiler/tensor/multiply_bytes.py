@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 
 from ..dtypes import I8, I16, I32, DType, highest, lowest
 from ..ir.affine import affine
 from ..ir.contraction import find_contraction, loaded_operand
-from ..ir.nodes import Binary, Buffer, Cast, Const, Expr, Load, Node, Var
+from ..ir.nodes import Binary, Buffer, Cast, Const, Expr, Load, Node, Select, Var
 from ..ir.reduction import Reduce
 from ..ir.rewrite import free_vars, loads, rewrite, substitute
 from ..ir.scalar_ops import Dot
@@ -32,8 +32,8 @@ def multiply_bytes(program: TensorProgram, dot: Dot) -> TensorProgram:
         total[i, j] = dot[i, j] - z * (sum over k of int32(w[k, j]))
 
     for constants w of int8 and bytes q of the types, and w within the bounds, of `dot`. Bytes are computed where x is a
-    number between constant bounds. What is read beyond the edges of x is z around a copy of q. Other readers of x read
-    q.
+    number between constant bounds, or each element of x is one of such numbers: the largest of a window, a part. What
+    is read beyond the edges of x is z around a copy of q. Other readers of x read q.
     """
     chosen = _choose(program, dot)
     if not chosen:
@@ -41,7 +41,7 @@ def multiply_bytes(program: TensorProgram, dot: Dot) -> TensorProgram:
 
     def make(t: Tensor) -> tuple[Tensor, ...]:
         if t.buffer in chosen:
-            return _split(t, dot.a)
+            return _split(t, dot.a) or _move_bytes(t, dot.a)
         return _read_bytes(t, {x.buffer: _Bytes.of(x) for x in t.reads if x.buffer in chosen})
 
     result = replace_tensors(program, make)
@@ -85,20 +85,53 @@ def _choose(program: TensorProgram, dot: Dot) -> set[Buffer]:
     """The tensors of int16 that products read, all of whose readers may read bytes in their place."""
     kept = {*program.stored, *(t for _, t in program.outputs), *(t for i in program.structures for t in i.reads)}
     products = {t: _product(t, dot.most) for t in program.tensors}
-    whole: dict[Buffer, bool] = {}
-    for t, product in products.items():
-        for x in t.reads:
-            if product is not None and x.buffer is product.x.buffer and x not in kept:
-                parts = _split(x, dot.a)
-                if parts:
-                    whole[x.buffer] = _Bytes.of(parts[-1]).is_whole
-    for t, product in products.items():
-        for load in loads(t.body) if t.body is not None else ():
-            multiplied = product is not None and product.x.buffer is load.buffer
-            padded = load.guard is None or whole.get(load.buffer, True) or (multiplied and _edges(load) is not None)
-            if not padded or (_is_product(t) and not multiplied):
-                whole.pop(load.buffer, None)
+    operands = [x for t, p in products.items() if p is not None for x in t.reads if x.buffer is p.x.buffer]
+    chosen = {x: zero for operand in operands for x, zero in _zeros(operand, dot.a, kept).items()}
+    whole = {x.buffer: zero == Const(0, I16) for x, zero in chosen.items()}
+    moving = {x.buffer for x in chosen if _is_moved(x.body)}
+    changed = True
+    while changed:
+        changed = False
+        for t, product in products.items():
+            for load in loads(t.body) if t.body is not None else ():
+                multiplied = product is not None and product.x.buffer is load.buffer
+                padded = load.guard is None or whole.get(load.buffer, True) or (multiplied and _edges(load) is not None)
+                moved = t.buffer in moving and t.buffer in whole
+                if not (padded or moved) or (_is_product(t) and not multiplied):
+                    changed |= whole.pop(load.buffer, None) is not None
+                if t.buffer in moving and load.buffer not in whole:
+                    changed |= whole.pop(t.buffer, None) is not None
     return {*whole}
+
+
+def _zeros(x: Tensor, dtype: DType, kept: Set[Tensor]) -> dict[Tensor, Expr]:
+    """What is subtracted from bytes that are elements of `x`, and of the tensors of which it takes elements; empty
+    where these are none, or differ."""
+    if x in kept or x.dtype != I16:
+        return {}
+    if parts := _split(x, dtype):
+        return {x: _Bytes.of(parts[-1]).zero}
+    if not _is_moved(x.body):
+        return {}
+    operands = [_zeros(r, dtype, kept) for r in x.reads]
+    zeros = {operand[r] if operand else None for operand, r in zip(operands, x.reads, strict=True)}
+    zero = zeros.pop() if len(zeros) == 1 else None
+    return {x: zero, **{t: z for o in operands for t, z in o.items()}} if isinstance(zero, Const) else {}
+
+
+def _is_moved(e: Expr | None) -> bool:
+    """Whether `e` is an element of a tensor, the largest of several, or zero."""
+    match e:
+        case Reduce("max", _, value, init):
+            return init == _LEAST and _is_moved(value)
+        case Select(_, a, b):
+            return _is_moved(a) and (b in (_LEAST, _NONE) or _is_moved(b))
+        case Load():
+            return e.dtype == I16
+    return False
+
+
+_LEAST, _NONE = Const(int(lowest(I16)), I16), Const(0, I16)
 
 
 def _is_product(t: Tensor) -> bool:
@@ -161,6 +194,32 @@ def _split(x: Tensor, dtype: DType) -> tuple[Tensor, ...]:
         case Binary("-", Cast(_, Load() as q), zero) if _is_same(x, q) and not free_vars(zero):
             return _of_stored(x, q, simplify_expr(zero), dtype)
     return ()
+
+
+def _move_bytes(x: Tensor, dtype: DType) -> tuple[Tensor, Tensor]:
+    """Bytes of `x`, whose elements are some of tensors that `_split` or this function made, and `x` as those less their
+    zero."""
+    of = {r.buffer: _Bytes.of(r) for r in x.reads}
+    zero = next(iter(of.values())).zero
+    assert isinstance(zero, Const)
+    assert x.body is not None
+
+    def moved(e: Expr, inside: Expr | None = None) -> Expr:
+        match e:
+            case Reduce(op, axes, value):
+                return Reduce(op, axes, moved(value), Const(lowest(dtype), dtype))
+            case Select(cond, a, b):
+                return Select(cond, moved(a, cond), moved(b))
+            case Load(buffer, indices, guard):
+                load = Load(of[buffer].tensor.buffer, indices, guard)
+                if guard is None or guard == inside or zero == _NONE:
+                    return load
+                return Select(guard, load, Const(zero.value, dtype))
+        return Const(lowest(dtype), dtype) if e == _LEAST else Const(zero.value, dtype)
+
+    reads = tuple(of[r.buffer].tensor for r in x.reads)
+    bytes_ = replace(x, buffer=Buffer(f"{x.name}.bytes", x.extents, dtype), body=moved(x.body), reads=reads)
+    return bytes_, _less(x, bytes_, zero, None)
 
 
 def _is_same(x: Tensor, q: Load) -> bool:

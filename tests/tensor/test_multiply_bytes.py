@@ -95,6 +95,40 @@ def test_quanta_that_a_sum_reads_too(dot: Dot, zero: int) -> None:
     check(model(nodes, {"x": x.shape}, ["y"], weights), dot, {"x": x})
 
 
+@pytest.mark.parametrize("dot", [UNSIGNED_QUADS, SIGNED_QUADS], ids=lambda d: str(d.a))
+@pytest.mark.parametrize("zero", [0, 100])
+@pytest.mark.parametrize("moves", ["pool", "parts", "two-pools"])
+def test_quanta_that_are_moved(moves: str, zero: int, dot: Dot) -> None:
+    """Between a quantiser and a convolution stands what takes elements of its results: they stay bytes."""
+    generator = np.random.default_rng(zero)
+    q = {"s": np.float32(0.02), "z": np.asarray(zero, np.uint8), "t": np.float32(0.01), "o": np.asarray(0, np.int8)}
+    window = {"kernel_shape": [3, 2], "strides": [2, 1], "pads": [1, 0, 1, 1]}
+    moved = {
+        "pool": [node("MaxPool", ["f"], ["m"], **window)],
+        "two-pools": [node("MaxPool", ["f"], ["p"], **window), node("MaxPool", ["p"], ["m"], **window)],
+        "parts": [
+            node("Split", ["f"], ["a", "b"], axis=1),
+            node("Concat", ["b", "a"], ["c"], axis=1),
+            node("Transpose", ["c"], ["d"], perm=[0, 1, 3, 2]),
+            node("Pad", ["d", "pads"], ["m"]),
+        ],
+    }
+    nodes = [
+        node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+        node("DequantizeLinear", ["q", "s", "z"], ["f"]),
+        *moved[moves],
+        node("QuantizeLinear", ["m", "s", "z"], ["r"]),
+        node("DequantizeLinear", ["r", "s", "z"], ["n"]),
+        node("DequantizeLinear", ["w", "t", "o"], ["g"]),
+        node("Conv", ["n", "g"], ["y"], pads=[1, 1, 0, 1]),
+    ]
+    pads = np.array([0, 0, 1, 0, 0, 0, 0, 2])
+    weights = {"w": random_integers(generator, (8, 8, 3, 3), np.int8), **q}
+    weights |= {"pads": pads} if moves == "parts" else {}
+    x = generator.standard_normal((1, 8, 9, 10)).astype(np.float32)
+    check(model(nodes, {"x": x.shape}, ["y"], weights), dot, {"x": x})
+
+
 @pytest.mark.parametrize(("depth", "w_zero"), [(10, 0), (12, 200)], ids=["no-groups-of-four", "weights-of-nine-bits"])
 def test_what_stays(depth: int, w_zero: int) -> None:
     generator = np.random.default_rng(depth)
