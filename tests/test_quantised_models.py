@@ -215,8 +215,8 @@ def test_layers_alone_are_within_a_step() -> None:
 def integer_operators() -> tuple[onnx.ModelProto, dict[str, Array]]:
     """Every operator of ai.onnx whose results are integers, with weights and zero points of the whole range."""
     r = np.random.default_rng(11)
-    signed = {"image": (2, 7, 6, 5), "w": (10, 7, 3, 3), "each": (14, 1, 3, 3), "halves": (4, 6, 2, 2), "m": (19, 13)}
-    weights: dict[str, Array] = {n: random_integers(r, s, np.int8) for n, s in signed.items() if n != "image"}
+    signed = {"w": (10, 7, 3, 3), "each": (14, 1, 3, 3), "m": (19, 13), "groups": (20, 13)}
+    weights: dict[str, Array] = {n: random_integers(r, s, np.int8) for n, s in signed.items()}
     weights |= {"u": random_integers(r, (10, 7, 3, 3), np.uint8), "n": random_integers(r, (19, 13), np.uint8)}
     weights |= {"zeros": random_integers(r, (13,), np.uint8), "z": np.asarray(113, np.uint8)}
     weights |= {"y": np.asarray(77, np.uint8), "s": np.asarray(0.02, np.float32), "t": np.asarray(4.7, np.float32)}
@@ -229,14 +229,16 @@ def integer_operators() -> tuple[onnx.ModelProto, dict[str, Array]]:
         node("MatMulInteger", ["a", "m", "z"], ["product"]),
         node("MatMulInteger", ["a", "n", "z", "zeros"], ["columns"]),
         node("MatMulInteger", ["a", "c", "z", "y"], ["activations"]),
+        node("Transpose", ["d"], ["rows"], perm=[0, 2, 1]),
+        node("MatMulInteger", ["rows", "groups", "z"], ["transposed"]),
         node("QLinearConv", ["x", "s", "z", "w", "scales", "nones", "t", "y", "bias"], ["qconv"]),
         node("QLinearMatMul", ["a", "s", "z", "m", "s", "none", "t", "y"], ["qproduct"]),
         node("DynamicQuantizeLinear", ["f"], ["dynamic", "scale", "zero"]),
         node("QuantizeLinear", ["f", "s", "z"], ["quanta"]),
     ]
-    results = [n for one in nodes for n in one.output]
+    results = [n for one in nodes if one.op_type != "Transpose" for n in one.output]
     proto = model(nodes, {}, results, weights, 13)
-    inputs = {"x": (2, 7, 6, 5), "a": (3, 5, 19), "c": (3, 19, 4)}
+    inputs = {"x": (2, 7, 6, 5), "a": (3, 5, 19), "c": (3, 19, 4), "d": (3, 20, 5)}
     arrays = {n: random_integers(r, s, np.uint8) for n, s in inputs.items()} | {"f": random((4, 33), 5)}
     for name, a in arrays.items():
         kind = helper.np_dtype_to_tensor_dtype(a.dtype)

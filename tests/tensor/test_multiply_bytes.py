@@ -64,6 +64,22 @@ def test_stored_bytes(dot: Dot, of_x: Any, zero: int) -> None:
 
 
 @pytest.mark.parametrize("dot", [UNSIGNED_QUADS, SIGNED_QUADS], ids=lambda d: str(d.a))
+@pytest.mark.parametrize("of_x", [np.uint8, np.int8])
+@pytest.mark.parametrize(
+    ("shape", "perm"),
+    [((12, 5), [1, 0]), ((2, 12, 5), [0, 2, 1]), ((12, 5, 2), [2, 1, 0]), ((2, 4, 12, 5), [1, 0, 3, 2])],
+)
+def test_transposed_activations(shape: tuple[int, ...], perm: list[int], of_x: Any, dot: Dot) -> None:
+    """Bytes that are multiplied together are no neighbours in the input."""
+    generator = np.random.default_rng(len(shape))
+    nodes = [node("Transpose", ["x"], ["rows"], perm=perm), node("MatMulInteger", ["rows", "w", "z"], ["y"])]
+    weights = {"w": random_integers(generator, (12, 7), np.int8), "z": np.asarray(113, of_x)}
+    x = random_integers(generator, shape, of_x)
+    dtype = onnx.helper.np_dtype_to_tensor_dtype(x.dtype)
+    check(model(nodes, {"x": shape}, ["y"], weights, dtype=dtype), dot, {"x": x})
+
+
+@pytest.mark.parametrize("dot", [UNSIGNED_QUADS, SIGNED_QUADS], ids=lambda d: str(d.a))
 def test_dynamic_zero_point(dot: Dot) -> None:
     generator = np.random.default_rng(0)
     nodes = [
