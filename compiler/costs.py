@@ -74,7 +74,7 @@ class CpuCosts:
     """How many times as fast products of bytes are, of which four are one instruction: 220 and 52 billion a second
     (native, Zen 4)."""
     narrow_gain: float = 2.4
-    """The same for bytes and 7 bits, which take two instructions: 55 and 23 billion a second (wasm, Zen 4)."""
+    """Gain of products of bytes and 7 bits, which take two instructions: 55 and 23 billion a second (wasm, Zen 4)."""
     band: int = 2**19
     """Windows and products of a band: half of a second level."""
     kept_filters: int = 2**20

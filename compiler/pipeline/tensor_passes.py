@@ -25,6 +25,7 @@ from ..tensor.choose_tile import gain
 from ..tensor.fuse import Group, fuse
 from ..tensor.layer_choices import LayerChoices, default_layers
 from ..tensor.match_convolution import match_convolution
+from ..tensor.merge_taps import merge_taps
 from ..tensor.multiply_bytes import multiply_bytes
 from ..tensor.order_columns import order_columns
 from ..tensor.program import TensorProgram
@@ -124,6 +125,10 @@ def _multiply_bytes(program: TensorProgram, options: TensorOptions) -> TensorPro
     return program if options.opt_level < 2 or dot is None else multiply_bytes(program, dot)
 
 
+def _merge_taps(program: TensorProgram, options: TensorOptions) -> TensorProgram:
+    return program if options.opt_level < 2 or not options.policy.integers else merge_taps(program)
+
+
 def _use_winograd(program: TensorProgram, options: TensorOptions) -> TensorProgram:
     if options.opt_level < 2 or options.choose is None:
         return program
@@ -148,6 +153,7 @@ def _split_reads(program: TensorProgram, options: TensorOptions) -> TensorProgra
 TENSOR_PASSES: Mapping[str, TensorPass] = {
     "sum_in_floats": _sum_in_floats,
     "multiply_bytes": _multiply_bytes,
+    "merge_taps": _merge_taps,
     "add_relayouts": _add_relayouts,
     "use_winograd": _use_winograd,
     "split_contractions": _split_contractions,

@@ -5,15 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from math import prod
 
-from ..dtypes import I32, DType
+from ..dtypes import I16, I32, DType
 from ..ir.affine import affine
 from ..ir.contraction import loaded_operand
+from ..ir.facts import range_of
 from ..ir.forms import Contraction
 from ..ir.layout import Block, Layout
 from ..ir.nest import Reduction, match_nest, match_reduction
 from ..ir.nodes import Binary, Buffer, Const, Expr, For, Kernel, Load, Node, Seq, Stmt, Store, Var
-from ..ir.rewrite import free_vars, loads, rewrite_statements
+from ..ir.rewrite import free_vars, loads, rewrite_statements, rewrite_top_down
 from ..ir.scalar_ops import DOTS
 from ..ir.simplify import simplify_expr
 from .rules.roles import find_roles, order_reduction
@@ -48,6 +50,7 @@ def word_products(kernel: Kernel, dots: Iterable[str]) -> Worded | None:
     does more than multiply x by a constant w of signed integers, and where elements of a word are no neighbours in x.
     Those of w are: it is packed so when the model is built or loaded.
     """
+    kernel = _merge_rows(kernel)
     parts = kernel.body.stmts if isinstance(kernel.body, Seq) else (kernel.body,)
     reading = [s for s in parts if any(True for _ in loads(s))]
     if len(reading) != 1 or not any(isinstance(f, Contraction) and f.sum == I32 for f in kernel.forms):
@@ -88,6 +91,39 @@ def word_products(kernel: Kernel, dots: Iterable[str]) -> Worded | None:
     return Worded(replace(kernel, params=params, body=body), right.buffer, axis, k.extent, group)
 
 
+def _merge_rows(kernel: Kernel) -> Kernel:
+    """x[i + k // 3, k % 3]   ->   x[3 * i + k]
+
+    for operands of products whose last dimension has three elements: the two last dimensions of memory are one.
+    """
+    sites: dict[Load, Expr | None] = {x: _row_index(x) for x in loads(kernel.body) if x.dtype == I16}
+    apart = {x.buffer for x, at in sites.items() if at is None}
+    shapes = {x.buffer: (*x.buffer.shape[:-2], prod(x.buffer.shape[-2:])) for x in sites if x.buffer not in apart}
+    if not shapes:
+        return kernel
+    merged = {b: replace(b, shape=shape) for b, shape in shapes.items()}
+
+    def rule(n: Node) -> Expr | None:
+        if not isinstance(n, Load) or n.buffer not in merged:
+            return None
+        at = sites[n]
+        assert at is not None
+        return Load(merged[n.buffer], (*n.indices[:-2], at), n.guard)
+
+    params = tuple(merged.get(p, p) for p in kernel.params)
+    return replace(kernel, params=params, body=rewrite_top_down(kernel.body, rule))
+
+
+def _row_index(x: Load) -> Expr | None:
+    """The index of the element in a row of memory; None where it is no sum of multiples of variables."""
+    match x.indices[-2:]:
+        case [column, Binary("%", Var() as k, Const(int(channels)))] if channels == x.buffer.shape[-1]:
+            at, quotient = affine(column), k // channels
+            if at.coefficient(quotient) == 1:
+                return simplify_expr(at.without(quotient).to_expr() * channels + k)
+    return None
+
+
 def _summed(stmt: Stmt, nest: Reduction, k: Var, word: Expr, value: Expr) -> Stmt:
     """The nest with the sum of `value` over words, without a loop where there is one."""
 
@@ -113,8 +149,8 @@ def _with_extent(layout: Layout, axis: int, extent: int, align: int) -> Layout:
 
 def _has_room(index: Expr, k: Var, group: int, extent: int) -> bool:
     """Whether the last word is inside memory."""
-    rest = affine(index).without(k)
-    return k.extent % group == 0 or (not rest.terms and rest.constant + -(-k.extent // group) * group <= extent)
+    most = range_of(affine(index).without(k).to_expr())
+    return k.extent % group == 0 or (most is not None and most[1] + -(-k.extent // group) * group <= extent)
 
 
 def _word(x: Load, k: Var, word: Expr, group: int, axis: int, dtype: DType, layout: Layout | None) -> Load | None:

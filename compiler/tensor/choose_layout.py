@@ -22,6 +22,7 @@ from ..ir.rewrite import free_vars, loads
 from ..target import CPU_LAYOUTS, LANES, LayoutPolicy
 from .fuse import Group
 from .fuse.dataflow import count
+from .merge_taps import merged_channels
 from .pad_matrices import pad_matrices
 from .program import TensorProgram
 from .tensor import Tensor
@@ -92,16 +93,32 @@ def choose_layout(
             last.add(g.output)
     _spread(groups, last)
     layouts = row_major(program, groups)
+    rows = _rows(groups)
     halos = _halos(groups, costs if policy.fill_halos else None) if policy.halos else {}
     if not policy.fill_halos:
         halos = _equal_halos(halos, groups)
     for t in last - fixed:
         if t.rank >= 3 and t.dtype in IMAGES:
             few = not policy.few_channels and t.extents[1] < CHANNEL_ALIGN and t.dtype not in (I8, I16, U8)
-            align = 1 if few else CHANNEL_ALIGN  # products take pairs, and four bytes
-            layouts[t] = Layout.channels_last(t.extents, align=align, pad=halos.get(t))
+            align = 1 if few or t in rows else CHANNEL_ALIGN  # products take pairs, and four bytes
+            pad = halos.get(t, ((0, 0),) * (t.rank - 2))
+            layouts[t] = Layout.channels_last(t.extents, align=align, pad=_in_pairs(t, pad) if t in rows else pad)
     layouts.update((t, _windows(t, policy, costs)) for t in layouts if t.buffer in program.windows)
     return layouts
+
+
+def _rows(groups: tuple[Group, ...]) -> set[Tensor]:
+    """The tensors that convolutions read by rows of their windows."""
+    sums = [(g, x) for g in groups if g.reduce is not None for x in loads(g.reduce.value)]
+    merged = {(g, x.buffer) for g, x in sums if merged_channels(x) is not None}
+    return {t for g, _ in merged for t in g.reads if (g, t.buffer) in merged}
+
+
+def _in_pairs(t: Tensor, pad: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+    """The halo with a column more where a row is no whole number of pairs."""
+    *before, (low, high) = pad
+    odd = t.extents[1] * (low + t.extents[-1] + high) % 2
+    return (*before, (low, high + odd))
 
 
 def _windows(t: Tensor, policy: LayoutPolicy, costs: CpuCosts) -> Layout:

@@ -105,8 +105,8 @@ def _choose(program: TensorProgram, dot: Dot) -> set[Buffer]:
 
 
 def _zeros(x: Tensor, dtype: DType, kept: Set[Tensor]) -> dict[Tensor, Expr]:
-    """What is subtracted from bytes that are elements of `x`, and of the tensors of which it takes elements; empty
-    where these are none, or differ."""
+    """Zero points of the bytes that stand for `x`, and for the tensors of which it takes elements; empty where these
+    are no bytes, or differ."""
     if x in kept or x.dtype != I16:
         return {}
     if parts := _split(x, dtype):

@@ -3,6 +3,7 @@ them."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -65,6 +66,34 @@ def test_convolution(seed: int) -> None:
         pads=[int(n) for n in generator.integers(0, 2, 4)],
     )
     check_model(proto, [WORDED[seed % len(WORDED)]], work=60_000)
+
+
+@pytest.mark.parametrize("target", PAIRED, ids=lambda t: t.name)
+@pytest.mark.parametrize(
+    ("shape", "taps", "strides", "words"),
+    [
+        ((1, 3, 9, 12), (3, 3), (2, 2), 5),
+        ((2, 3, 11, 13), (7, 7), (2, 2), 11),
+        ((1, 3, 4, 13), (2, 4), (1, 4), 6),
+        ((1, 3, 1, 14), (1, 3), (3, 2), 5),
+    ],
+)
+@pytest.mark.parametrize("pads", [(0, 0, 0, 0), (1, 2, 3, 0), (0, 1, 0, 2)])
+def test_rows_of_windows_of_few_channels_are_words(
+    target: Any,
+    shape: tuple[int, ...],
+    taps: tuple[int, int],
+    strides: tuple[int, int],
+    words: int,
+    pads: tuple[int, ...],
+) -> None:
+    """So many for each row, where channels by themselves would take more."""
+    w = random_integers(np.random.default_rng(words), (6, shape[1], *taps), np.int8)
+    padding = tuple(p * (taps[d % 2] > 1) for d, p in enumerate(pads))
+    proto = integer_product("ConvInteger", shape, w, (3, 0), strides=strides, pads=padding)
+    check_model(proto, [target], work=60_000)
+    packed = re.compile(rf"w\.rows: \w+\[[^]]*\b{taps[0]}, {words}, \d+\] const of \[6, {taps[0]}, {3 * taps[1]}\]")
+    assert any(map(packed.search, texts(proto, target)))
 
 
 @pytest.mark.parametrize("target", PAIRED, ids=lambda t: t.name)

@@ -8,6 +8,7 @@ the loops of a naive kernel are, `stages` what is gone after a pass.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from ...errors import InternalError
 from ..nodes import Buffer, Kernel, Scope
@@ -56,8 +57,10 @@ def _parameters(kernel: Kernel) -> Iterator[str]:
 
 
 def _is_of_shape(buffer: Buffer, shape: tuple[int, ...]) -> bool:
-    """Whether a buffer has the elements of a physical `shape`, or words of neighbours in its last dimension."""
+    """Whether a buffer has the elements of a physical `shape`, or words of neighbours in its last dimension, or in its
+    last two."""
     groups = {dot.group for dot in DOTS.values()}
     words = ((*buffer.shape, n) for n in groups)
-    neighbours = ((*buffer.shape[:-1], *(n * last for last in buffer.shape[-1:])) for n in groups)
-    return shape in (buffer.shape, *words, *neighbours)
+    *outer, last = buffer.shape or (1,)
+    ends = (shape, (*shape[:-2], prod(shape[-2:])))
+    return shape in (buffer.shape, *words) or any((*outer, n * last) in ends for n in groups)
