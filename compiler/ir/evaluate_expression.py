@@ -17,7 +17,7 @@ import numpy as np
 
 from ..dtypes import BOOL, I32
 from .entry import Entry
-from .lanes import Extract, Ramp, Splat, lanes_of
+from .lanes import Extract, Lanes, Ramp, Splat, lanes_of
 from .nodes import Binary, Bitcast, Buffer, Cast, Const, Expr, Load, Select, Unary, Var
 from .rewrite import children
 from .scalar_ops import apply_cast, apply_unary, compute_binary
@@ -191,6 +191,9 @@ class Evaluators:
             case Splat(a, lanes):
                 x = self._array(a)
                 return lambda state: np.full(lanes, x(state))
+            case Lanes(parts):
+                each = [self._array(p) for p in parts]
+                return lambda state: np.array([x(state) for x in each], e.dtype.numpy)
             case Extract(a, lane):
                 x = self._array(a)
                 return lambda state: x(state)[lane]

@@ -33,6 +33,17 @@ class Splat(Expr):
 
 
 @frozen
+class Lanes(Expr):
+    """The vector of scalars."""
+
+    parts: tuple[Expr, ...]
+
+    @property
+    def dtype(self) -> DType:
+        return self.parts[0].dtype
+
+
+@frozen
 class Extract(Expr):
     """One element of a vector."""
 
@@ -50,6 +61,8 @@ def lanes_of(e: Expr) -> int:
         match e:
             case Ramp(_, lanes) | Splat(_, lanes):
                 return lanes
+            case Lanes(parts):
+                return len(parts)
             case Unary(_, a) | Binary(_, a, _) | Select(_, a, _) | Cast(_, a) | Bitcast(_, a) | AllReduce(_, a, _):
                 e = a
             case Load(_, (*_, index), _):

@@ -6,7 +6,7 @@ from .all_reduce import AllReduce
 from .calls import Call, HoistedConstants, Pointer, UnrolledInOrder
 from .entry import Entry
 from .intrinsic import Tensorized
-from .lanes import Extract, Ramp, Splat
+from .lanes import Extract, Lanes, Ramp, Splat
 from .nodes import (
     Alloc,
     Barrier,
@@ -119,6 +119,8 @@ class _Printer:
                 return f"{self.expr(base)}..+{lanes}"
             case Splat(a, lanes):
                 return f"splat{lanes}({self.expr(a)})"
+            case Lanes(parts):
+                return f"<{', '.join(map(self.expr, parts))}>"
             case Extract(a, lane):
                 return f"{self.expr(a)}.{lane}"
             case Reduce(op, axes, value, init):

@@ -10,7 +10,7 @@ from .all_reduce import AllReduce
 from .calls import Advance, Call, HoistedConstants, Pointer, UnrolledInOrder
 from .entry import Entry
 from .intrinsic import Tensorized
-from .lanes import Extract, Ramp, Splat
+from .lanes import Extract, Lanes, Ramp, Splat
 from .nodes import (
     Alloc,
     Barrier,
@@ -75,6 +75,7 @@ _CHILDREN: dict[type, Callable[[Any], tuple[Node, ...]]] = {
     Splat: _operand,
     Extract: _operand,
     Ramp: _base,
+    Lanes: lambda n: n.parts,
     Binary: _operands,
     Select: lambda n: (n.cond, n.a, n.b),
     Unlikely: lambda n: (n.cond, n.a, n.b),
@@ -138,6 +139,7 @@ _REBUILD: dict[type, Callable[[Any, tuple[Any, ...]], Node]] = {
     Splat: lambda n, c: Splat(c[0], n.lanes),
     Extract: lambda n, c: Extract(c[0], n.lane),
     Ramp: lambda n, c: Ramp(c[0], n.lanes),
+    Lanes: lambda _, c: Lanes(c),
     Binary: lambda n, c: Binary(n.op, c[0], c[1]),
     Select: lambda _, c: Select(*c),
     Unlikely: lambda _, c: Unlikely(*c),

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 
-from ..dtypes import I8, I16, I32, U8, U16, DType
+from ..dtypes import F32, I8, I16, I32, U8, U16, DType
 from ..errors import CannotExpress
 from ..ir.affine import affine
-from ..ir.lanes import Extract, Ramp, Splat, lanes_of
+from ..ir.lanes import Extract, Lanes, Ramp, Splat, lanes_of
 from ..ir.layout import Layout
-from ..ir.nodes import Binary, Buffer, Cast, Const, Expr, Kernel, Load, Node, Select, Seq, Stmt, Store
+from ..ir.nodes import Binary, Buffer, Cast, Const, Expr, Kernel, Load, Node, Seq, Stmt, Store
 from ..ir.rewrite import rewrite, rewrite_top_down
 from ..ir.simplify import simplify_expr
 from ..target import LANES
@@ -24,8 +24,9 @@ def pack_words(kernel: Kernel) -> Kernel:
     """int32(x[i]); y[4*i ..+4] = int8(v)                    (x, y: int8[n])
     ->  (x'[i // 4] << (24 - i % 4 * 8)) >> 24; y'[i] = v.x & 255 | (v.y & 255) << 8 | (v.z & 255) << 16 | v.w << 24
 
-    The first element is in a word's lowest bits. The last word may have elements beyond the buffer's. Raises
-    CannotExpress for a store of a part of a word: invocations would write the same word.
+    The first element is in a word's lowest bits. The last word may have elements beyond the buffer's. Vectors that
+    become float32 are taken out by masks, without shifts (`_floats`). Raises CannotExpress for a store of a part of a
+    word: invocations would write the same word.
     """
     words = {b: _in_words(b) for b in kernel.params if b.dtype in PACKED}
     if not words:
@@ -49,8 +50,15 @@ def pack_words(kernel: Kernel) -> Kernel:
                 return a
         return None
 
+    def widened(n: Node) -> Node | None:
+        match n:
+            case Cast(to, Load(b, (index,), guard)) if to == F32 and b in words:
+                return _floats(words[b], b.dtype, index, guard)
+        return None
+
     params = tuple(words.get(b, b) for b in kernel.params)
-    return replace(kernel, params=params, body=rewrite(rewrite_top_down(kernel.body, store), load))
+    body = rewrite(rewrite_top_down(kernel.body, store), widened, {Cast})
+    return replace(kernel, params=params, body=rewrite(body, load))
 
 
 def _in_words(b: Buffer) -> Buffer:
@@ -70,12 +78,45 @@ def _unpacked(words: Buffer, dtype: DType, index: Expr, guard: Expr | None) -> E
         place = _position(index, per_word)
         return _element(Load(words, (_word(index, per_word),), guard), place, dtype)
     lanes = index.lanes
-    parts = [Load(words, (_word(index.base + i, per_word),), guard) for i in range(lanes)]
+    parts = _words_of(words, index.base, lanes, guard, per_word)
     start = _position(index.base, per_word)
     lane: Expr = Ramp(Const(0), lanes)
     if start != Const(0):
         lane = Splat(start, lanes) + lane
-    return _element(_by_lane(parts), Binary("and", lane, Splat(Const(per_word - 1), lanes)), dtype)
+    return _element(_vector(parts), Binary("and", lane, Splat(Const(per_word - 1), lanes)), dtype)
+
+
+def _floats(words: Buffer, dtype: DType, index: Expr, guard: Expr | None) -> Expr | None:
+    """float32(x[4*i ..+4])   ->   float32((w ^ 0x808080) & <255, 255 << 8, ...>) * <1, 2**-8, ...> - <128, 128, 128, 0>
+    of the word w = x'[i]; of one element likewise
+
+    which is exact, since eight or sixteen bits of a word in place, as a signed number, are a float32. Shifts take
+    several times as long where they are no instructions of vectors. Other types have other constants: the highest
+    element of a word has its sign, and each other one is made unsigned. None where the places are not known.
+    """
+    per_word, bits = _per_word(dtype), dtype.bits
+    base, lanes = (index.base, index.lanes) if isinstance(index, Ramp) else (index, 1)
+    start = _position(base, per_word)
+    if not isinstance(start, Const):
+        return None
+    places = [(int(start.value) + i) % per_word for i in range(lanes)]
+    half, highest = 1 << (bits - 1), per_word - 1
+    offsets = [0] * highest + [half] if dtype.kind == "uint" else [-half] * highest + [0]
+    flipped = sum(half << (bits * p) for p, offset in enumerate(offsets) if offset)
+    flips = _vector([w ^ _signed(flipped) for w in _words_of(words, base, lanes, guard, per_word)])
+    masks = _vector([Const(_signed(((1 << bits) - 1) << (bits * p))) for p in places])
+    scales = _vector([Const(2.0 ** -(bits * p), F32) for p in places])
+    return Cast(F32, Binary("and", flips, masks)) * scales + _vector([Const(float(offsets[p]), F32) for p in places])
+
+
+def _signed(word: int) -> int:
+    """The int32 of the same bits."""
+    return word - (1 << I32.bits) if word >= 1 << (I32.bits - 1) else word
+
+
+def _words_of(words: Buffer, base: Expr, lanes: int, guard: Expr | None, per_word: int) -> list[Expr]:
+    """The words that elements from `base` on are in."""
+    return [Load(words, (_word(base + i, per_word),), guard) for i in range(lanes)]
 
 
 def _word(index: Expr, per_word: int) -> Expr:
@@ -87,15 +128,11 @@ def _position(index: Expr, per_word: int) -> Expr:
     return simplify_expr(affine(index % per_word).to_expr())
 
 
-def _by_lane(parts: Sequence[Load]) -> Expr:
-    """The vector of scalars, in which equal neighbours are one."""
-    lanes = len(parts)
-    result: Expr = Splat(parts[-1], lanes)
-    for i in range(lanes - 2, -1, -1):
-        if parts[i] != parts[i + 1]:
-            first = Binary("<=", Ramp(Const(0), lanes), Splat(Const(i), lanes))
-            result = Select(first, Splat(parts[i], lanes), result)
-    return result
+def _vector(parts: Sequence[Expr]) -> Expr:
+    """The vector of scalars; a single one itself."""
+    if len(parts) == 1:
+        return parts[0]
+    return Splat(parts[0], len(parts)) if all(p == parts[0] for p in parts) else Lanes(tuple(parts))
 
 
 def _element(word: Expr, position: Expr, dtype: DType) -> Expr:

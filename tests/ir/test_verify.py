@@ -10,7 +10,7 @@ from nests import matrix_product, padded_sum, pointwise
 from webnn_compile.dtypes import BOOL, F16, F32, F64, I8, I32, I64, U8
 from webnn_compile.errors import InternalError
 from webnn_compile.ir.calls import Call, HoistedConstants, Pointer, UnrolledInOrder
-from webnn_compile.ir.lanes import Extract, Ramp, Splat
+from webnn_compile.ir.lanes import Extract, Lanes, Ramp, Splat
 from webnn_compile.ir.layout import Layout
 from webnn_compile.ir.nodes import (
     Alloc,
@@ -162,6 +162,7 @@ FAULTS: dict[str, tuple[Callable[[], Stmt], str]] = {
     "constant of 33 bits": (lambda: of(Cast(F32, Const(1 << 31))), "2147483648 is no int32"),
     "lanes of operands": (lambda: wide(Binary("+", Splat(ONE, 4), ONE)), "the lanes of operands differ"),
     "lanes of a store": (lambda: of(Splat(XI, 4)), "the lanes of index and value differ"),
+    "lanes of two types": (lambda: wide(Lanes((ONE, ONE, ONE, Const(1)))), "no scalars of one type"),
     "vector of vectors": (lambda: wide(Splat(Splat(ONE, 4), 4)), "a vector of vectors"),
     "reduction": (lambda: of(Reduce("sum", (J,), XI, ONE)), "a reduction that is no loop"),
     "vector of a reduction": (

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_checks import Array
-from webnn_compile.dtypes import I8, I16, I32, U8, U16, DType
+from webnn_compile.dtypes import F32, I8, I16, I32, U8, U16, DType
 from webnn_compile.errors import CannotExpress
 from webnn_compile.ir.interpret import interpret
 from webnn_compile.ir.lanes import Ramp
-from webnn_compile.ir.nodes import Buffer, Cast, Const, Expr, For, Kernel, Load, Seq, Store, Var
+from webnn_compile.ir.nodes import Binary, Buffer, Cast, Const, Expr, For, Kernel, Load, Seq, Store, Var
+from webnn_compile.ir.rewrite import walk
 from webnn_compile.ir.verify import verify_kernel
 from webnn_compile.passes.pack_words import pack_words
 from webnn_compile.passes.store_narrow import load_wide, store_narrow
@@ -40,23 +41,40 @@ def results(kernel: Kernel, x: Array, count: int, dtype: DType) -> Array:
 
 
 @settings(max_examples=60)
-@given(NARROW, st.integers(0, 7), st.integers(1, 5), st.sampled_from((1, 2, 4, 5)), st.booleans())
+@given(
+    NARROW,
+    st.sampled_from((I32, F32)),
+    st.integers(0, 7),
+    st.integers(1, 5),
+    st.sampled_from((1, 2, 4, 5)),
+    st.booleans(),
+)
 def test_elements_and_vectors_are_loaded_from_anywhere(
-    dtype: DType, start: int, count: int, step: int, vectors: bool
+    dtype: DType, wide: DType, start: int, count: int, step: int, vectors: bool
 ) -> None:
     i = Var("i", count)
     x = Buffer("x", (start + step * count + 4,), dtype)
-    y = Buffer("y", (4 * count,), I32)
+    y = Buffer("y", (4 * count,), wide)
     at: Expr = i * step + start
-    stores = [Store(y, (i * 4 + lane,), Cast(I32, Load(x, (at + lane,)))) for lane in range(4)]
+    stores = [Store(y, (i * 4 + lane,), Cast(wide, Load(x, (at + lane,)))) for lane in range(4)]
     if vectors:
-        stores = [Store(y, (Ramp(i * 4, 4),), Cast(I32, Load(x, (Ramp(at, 4),))))]
+        stores = [Store(y, (Ramp(i * 4, 4),), Cast(wide, Load(x, (Ramp(at, 4),))))]
     kernel = Kernel("read", (x, y), For(i, Seq(tuple(stores))))
     packed = pack_words(kernel)
     verify_kernel(packed, "pack_words")
     assert packed.params[0].dtype == I32
     data = full(x.size, dtype)
-    np.testing.assert_array_equal(results(packed, data, y.size, I32), results(kernel, data, y.size, I32))
+    np.testing.assert_array_equal(results(packed, data, y.size, wide), results(kernel, data, y.size, wide))
+
+
+@pytest.mark.parametrize("dtype", [I8, U8, I16, U16])
+def test_bits_become_floats_without_shifts(dtype: DType) -> None:
+    i = Var("i", 8)
+    x, y = Buffer("x", (32,), dtype), Buffer("y", (32,), F32)
+    vector = Store(y, (Ramp(i * 4, 4),), Cast(F32, Load(x, (Ramp(i * 4, 4),))))
+    last = Store(y, (i * 4,), Cast(F32, Load(x, (i * 4 + 3,))))
+    packed = pack_words(Kernel("read", (x, y), For(i, Seq((vector, last)))))
+    assert not {n.op for n in walk(packed.body) if isinstance(n, Binary)} & {"shl", "shr"}
 
 
 @settings(max_examples=20)

@@ -10,7 +10,7 @@ from ...dtypes import BOOL, I32
 from ...ir.affine import affine
 from ...ir.all_reduce import AllReduce
 from ...ir.intrinsic import Tensorized, operands
-from ...ir.lanes import Extract, Ramp, Splat, lanes_of
+from ...ir.lanes import Extract, Lanes, Ramp, Splat, lanes_of
 from ...ir.nodes import (
     Alloc,
     Barrier,
@@ -57,6 +57,8 @@ class Value:
         match self.node:
             case Const() | Var() | Ramp() | Splat() | Extract():
                 return True
+            case Lanes(parts):
+                return all(isinstance(p, Const) for p in parts)
             case Load(buffer, _, _):
                 return not self.operands and buffer.scope is Scope.LOCAL
         return False
@@ -331,6 +333,8 @@ class _Expressions:
                 return "splat", lanes
             case Ramp(_, lanes):
                 return "ramp", lanes
+            case Lanes():
+                return ("lanes",)
             case Extract(_, lane):
                 return "extract", lane
             case Select():

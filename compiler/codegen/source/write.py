@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...ir.all_reduce import AllReduce
-from ...ir.lanes import Extract, Ramp, Splat, lanes_of
+from ...ir.lanes import Extract, Lanes, Ramp, Splat, lanes_of
 from ...ir.nodes import Barrier, Binary, Bitcast, Buffer, Cast, Const, Load, Scope, Select, Stmt, Unary, Var
 from .dialect import ATOM, Dialect, Text
 from .locals import Local
@@ -219,6 +219,8 @@ class Writer:
                 return d.all_reduce(op, texts[0], among, a.dtype, lanes)
             case Splat(a, n):
                 return d.splat(texts[0], a.dtype, n)
+            case Lanes():
+                return d.vector(texts, e.dtype)
             case Extract(_, lane):
                 return d.extract(texts[0], lane)
             case Ramp(base, n):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ...dtypes import BOOL, F32, I32
 from ..all_reduce import AllReduce
-from ..lanes import Extract, Ramp, Splat, lanes_of
+from ..lanes import Extract, Lanes, Ramp, Splat, lanes_of
 from ..nodes import Binary, Bitcast, Const, Expr, Load, Select, Unary
 from ..reduction import WITHOUT_NAN, Reduce
 from ..scalar_ops import DOTS
@@ -48,6 +48,8 @@ def check_types(e: Expr) -> Iterator[str]:
             yield f"there is no such lane: {shown(e)}"
         case Ramp(a, _) | Splat(a, _) if lanes_of(a) != 1:
             yield f"a vector of vectors: {shown(e)}"
+        case Lanes(parts) if {(p.dtype, lanes_of(p)) for p in parts} != {(e.dtype, 1)}:
+            yield f"lanes that are no scalars of one type: {shown(e)}"
         case AllReduce():
             yield f"invocations meet inside an expression: {shown(e)}"
         case Reduce():
