@@ -33,6 +33,7 @@ from ..tensor.split_contractions import split_contractions
 from ..tensor.split_reads import split_reads
 from ..tensor.split_reductions import split_reductions
 from ..tensor.structure import Loop
+from ..tensor.sum_exactly import sum_exactly
 from ..tensor.sum_in_floats import sum_in_floats
 from ..tensor.use_winograd import Choice, use_winograd
 
@@ -135,6 +136,10 @@ def _use_winograd(program: TensorProgram, options: TensorOptions) -> TensorProgr
     return use_winograd(program, options.choose, options.choices, flat_tiles=options.policy.windows is not None)
 
 
+def _sum_exactly(program: TensorProgram, options: TensorOptions) -> TensorProgram:
+    return program if options.opt_level < 2 or options.policy.integers else sum_exactly(program, options.choices)
+
+
 def _split_contractions(program: TensorProgram, options: TensorOptions) -> TensorProgram:
     occupancy = options.policy.occupancy
     return program if occupancy is None else split_contractions(program, occupancy, options.choices)
@@ -156,6 +161,7 @@ TENSOR_PASSES: Mapping[str, TensorPass] = {
     "merge_taps": _merge_taps,
     "add_relayouts": _add_relayouts,
     "use_winograd": _use_winograd,
+    "sum_exactly": _sum_exactly,
     "split_contractions": _split_contractions,
     "split_reductions": _split_reductions,
     "split_reads": _split_reads,

@@ -31,7 +31,7 @@ def sum_in_floats(
         if not t.approximate:
             return (t,)
         (total,) = t.reads
-        parts = _in_floats(t, total)
+        parts = in_floats(t, total)
         if parts is None:
             return (t,)
         preferred = "float32" if prefers_floats(parts[-1]) else "int32"
@@ -46,7 +46,7 @@ def sum_in_floats(
     return without_unread(result, totals)
 
 
-def _in_floats(t: Tensor, total: Tensor) -> tuple[Tensor, ...] | None:
+def in_floats(t: Tensor, total: Tensor) -> tuple[Tensor, ...] | None:
     """The operands in float32, but for constants, and the sum, which keeps the buffer of `t`."""
     sums = total.body
     if not isinstance(sums, Reduce) or not isinstance(sums.value, Binary):

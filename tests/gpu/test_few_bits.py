@@ -18,6 +18,7 @@ from webnn_compile.driver.targets import TARGETS
 from webnn_compile.driver.work import Work
 from webnn_compile.execution.device_model import DeviceModel
 from webnn_compile.gpu.compile_for_device import compile_for_device
+from webnn_compile.gpu.storage_types import widened
 from webnn_compile.ir.layout import Block, Layout
 from webnn_compile.pipeline.weights import Weights
 from webnn_compile.program.device_program import DeviceProgram
@@ -121,14 +122,15 @@ def test_weights_of_four_bits_become_bytes(target: str) -> None:
 def test_another_layout_than_the_file_s(target: str) -> None:
     """A kernel at load writes whole words."""
     need_driver(target)
-    w, x = drawn((37, 45), np.int8), drawn((6, 37), np.uint8)
+    w, x = drawn((37, 405), np.int8), drawn((6, 37), np.uint8)
     work = Work("m", Options(), open_cache(enabled=False), lambda _: None)
     row = TARGETS[target]
     assert isinstance(row, DeviceTarget)
     lowered = row.lower(
         optimise_model(import_graph(integer_product("MatMulInteger", x.shape, w, (0, 0)), work), work), work
     )
-    (weight,) = {t for g in lowered.groups for t in g.reads if t.dtype.bits == 8 and t.is_constant}
+    constants = {widened(t) for g in lowered.groups for t in g.reads if t.is_constant}
+    (weight,) = {t for t in constants if t.dtype.bits == 8}
     weights = Weights()
     weights.add(weight, replace(Layout.row_major(w.shape), blocks=(Block(1, 9, 11),)))
     program = compile_for_device(lowered, row.plan(lowered, weights, work))

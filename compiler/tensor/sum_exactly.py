@@ -1,0 +1,100 @@
+"""Sums of integer products in float32, where each is a whole number that float32 holds: on targets that add these
+faster than integers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+
+from ..choices import ordered
+from ..dtypes import F32, I32
+from ..ir.contraction import find_contraction, loaded_operand
+from ..ir.nodes import Binary, Buffer, Cast, Expr, Load, Node, Var
+from ..ir.reduction import Reduce
+from ..ir.rewrite import free_vars, loads, rewrite
+from .bound_elements import span_of
+from .layer_choices import LayerChoices
+from .program import TensorProgram, without_unread
+from .replace_tensors import replace_tensors
+from .sum_in_floats import in_floats
+from .tensor import Tensor, compute
+
+LARGEST = 1 << 24
+"""Up to this float32 holds every whole number, positive or negative."""
+
+
+def sum_exactly(program: TensorProgram, choices: LayerChoices) -> TensorProgram:
+    """total[i] = sum over k of int32(x[i, k]) * int32(w[k]); y[i] = float32(total[i])
+    ->  y[i] = sum over k of float32(x[i, k]) * float32(w[k])
+
+    for constants w and sums that are at most LARGEST in whatever order their terms are added. Other readers convert
+    the sum to int32. The choice is `sums`.
+    """
+    floats: dict[Buffer, Tensor] = {}
+    totals: set[Tensor] = set()
+
+    def make(t: Tensor) -> tuple[Tensor, ...]:
+        if not _is_small(t):
+            return (_read_floats(t, floats),)
+        parts = in_floats(replace(t, buffer=Buffer(f"{t.name}.float", t.extents, F32)), t)
+        if parts is None or choices(t).choose("sums", ordered("float32", ["int32", "float32"])) == "int32":
+            return (t,)
+        floats[t.buffer] = parts[-1]
+        whole = compute(t.name, t.shape, (parts[-1],), lambda *i: parts[-1].read(i).cast(I32))
+        total = replace(t, axes=whole.axes, body=whole.body, reads=whole.reads)
+        totals.add(total)
+        return *parts, total
+
+    result = replace_tensors(program, make)
+    kept = {*result.stored, *(t for _, t in result.outputs)}
+    return without_unread(result, totals - kept) if totals else program
+
+
+def _read_floats(t: Tensor, floats: dict[Buffer, Tensor]) -> Tensor:
+    """`t`, reading sums in float32 where it converts them to that."""
+    if t.body is None or not any(r.buffer in floats for r in t.reads):
+        return t
+
+    def rule(n: Node) -> Expr | None:
+        match n:
+            case Cast(to, Load(b, indices, guard)) if to == F32 and b in floats:
+                return Load(floats[b].buffer, indices, guard)
+        return None
+
+    body = rewrite(t.body, rule, {Cast})
+    used = {x.buffer for x in loads(body)}
+    reads = dict.fromkeys((*t.reads, *(floats[r.buffer] for r in t.reads if r.buffer in floats)))
+    return replace(t, body=body, reads=tuple(r for r in reads if r.buffer in used))
+
+
+def _is_small(t: Tensor) -> bool:
+    """Whether `t` is a sum of products with a constant that has rows and columns, and sums of its terms are at most
+    LARGEST."""
+    if t.dtype != I32 or not isinstance(t.body, Reduce) or t.body.op != "sum":
+        return False
+    contraction = find_contraction(t.axes, t.body.axes, t.body.value)
+    if contraction is None or not isinstance(t.body.value, Binary) or t.body.value.op != "*":
+        return False
+    by_buffer = {r.buffer: r for r in t.reads}
+    for way in contraction.orientations:
+        x, w = loaded_operand(way.a), loaded_operand(way.b)
+        if x is None or w is None or not way.columns:
+            continue
+        data = by_buffer[w.buffer].data
+        if data is not None and x.buffer is not w.buffer:
+            largest = max(map(abs, span_of(by_buffer[x.buffer])))
+            return largest * _largest_sum(data, w, t.body.axes) <= LARGEST
+    return False
+
+
+def _largest_sum(data: np.ndarray, w: Load, over: tuple[Var, ...]) -> int:
+    """An upper bound of the absolute values in a sum over axes of the elements `w` of `data`."""
+    sizes = np.abs(data.astype(np.int64))
+    summed = [d for d, i in enumerate(w.indices) if i in over and list(w.indices).count(i) == 1]
+    others = [v for d, i in enumerate(w.indices) if d not in summed for v in free_vars(i)]
+    if any(v in over for v in others):
+        return prod(v.extent for v in over) * int(sizes.max(initial=0))
+    repeated = prod(v.extent for v in over if all(v is not w.indices[d] for d in summed))
+    return repeated * int(sizes.sum(axis=tuple(summed)).max(initial=0))
