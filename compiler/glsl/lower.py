@@ -16,6 +16,7 @@ from ..passes.expand_dots import expand_dots
 from ..passes.flatten_indices import flatten_locals
 from ..passes.keep_nans import keep_nans
 from ..passes.legalise_floats import legalise_floats
+from ..passes.round_clamped import round_clamped
 from ..passes.saturate_casts import saturate_casts
 from ..passes.scale_quotients import scale_quotients
 from ..passes.share_nodes import share_nodes
@@ -107,6 +108,7 @@ FRAGMENT_PASSES: tuple[Callable[[Kernel], Kernel], ...] = (
     fetch_texels,
     divide_indices,
     scale_quotients,
+    round_clamped,
     legalise_floats,
     keep_nans,
     saturate_casts,

@@ -20,13 +20,18 @@ PACKED = frozenset({I8, U8, I16, U16})
 """Element types of which a word holds several."""
 
 
-def pack_words(kernel: Kernel) -> Kernel:
+def pack_words_by_masks(kernel: Kernel) -> Kernel:
+    """`pack_words` without shifts of elements that become float32 (`_floats`), which take several times as long where
+    the lanes of a vector are shifted one by one."""
+    return pack_words(kernel, by_masks=True)
+
+
+def pack_words(kernel: Kernel, *, by_masks: bool = False) -> Kernel:
     """int32(x[i]); y[4*i ..+4] = int8(v)                    (x, y: int8[n])
     ->  (x'[i // 4] << (24 - i % 4 * 8)) >> 24; y'[i] = v.x & 255 | (v.y & 255) << 8 | (v.z & 255) << 16 | v.w << 24
 
-    The first element is in a word's lowest bits. The last word may have elements beyond the buffer's. Vectors that
-    become float32 are taken out by masks, without shifts (`_floats`). Raises CannotExpress for a store of a part of a
-    word: invocations would write the same word.
+    The first element is in a word's lowest bits. The last word may have elements beyond the buffer's. Raises
+    CannotExpress for a store of a part of a word: invocations would write the same word.
     """
     words = {b: _in_words(b) for b in kernel.params if b.dtype in PACKED}
     if not words:
@@ -57,7 +62,8 @@ def pack_words(kernel: Kernel) -> Kernel:
         return None
 
     params = tuple(words.get(b, b) for b in kernel.params)
-    body = rewrite(rewrite_top_down(kernel.body, store), widened, {Cast})
+    body = rewrite_top_down(kernel.body, store)
+    body = rewrite(body, widened, {Cast}) if by_masks else body
     return replace(kernel, params=params, body=rewrite(body, load))
 
 
@@ -90,9 +96,9 @@ def _floats(words: Buffer, dtype: DType, index: Expr, guard: Expr | None) -> Exp
     """float32(x[4*i ..+4])   ->   float32((w ^ 0x808080) & <255, 255 << 8, ...>) * <1, 2**-8, ...> - <128, 128, 128, 0>
     of the word w = x'[i]; of one element likewise
 
-    which is exact, since eight or sixteen bits of a word in place, as a signed number, are a float32. Shifts take
-    several times as long where they are no instructions of vectors. Other types have other constants: the highest
-    element of a word has its sign, and each other one is made unsigned. None where the places are not known.
+    which is exact, since eight or sixteen bits of a word in place, as a signed number, are a float32. Other types have
+    other constants: the highest element of a word has its sign, and each other one is made unsigned. None where the
+    places are not known.
     """
     per_word, bits = _per_word(dtype), dtype.bits
     base, lanes = (index.base, index.lanes) if isinstance(index, Ramp) else (index, 1)

@@ -14,9 +14,10 @@ from ..passes.flatten_indices import flatten_indices
 from ..passes.group_lanes import group_lanes
 from ..passes.keep_nans import clear_negatives, keep_nans
 from ..passes.legalise_floats import legalise_floats
-from ..passes.pack_words import pack_words
+from ..passes.pack_words import pack_words, pack_words_by_masks
 from ..passes.reduce_by_subgroups import reduce_by_subgroups
 from ..passes.reduce_by_tree import reduce_by_tree
+from ..passes.round_clamped import round_clamped
 from ..passes.saturate_casts import saturate_casts
 from ..passes.scale_quotients import scale_quotients
 from ..passes.select_guarded import select_guarded
@@ -46,6 +47,7 @@ _OTHERS: tuple[Pass, ...] = (
     share_nodes,
     group_vectors,
     divide_indices,
+    round_clamped,
     legalise_floats,
     saturate_halves,
     expand_extremes,
@@ -63,11 +65,13 @@ SUBGROUP_PASSES: tuple[Pass, ...] = (*VECTOR_PASSES, reduce_by_subgroups, *_OTHE
 
 
 def for_shaders(passes: tuple[Pass, ...]) -> tuple[Pass, ...]:
-    """`passes` for a language whose compilers assume that there is no NaN, and divide by reciprocals."""
+    """`passes` for a language whose compilers assume that there is no NaN, divide by reciprocals, and may shift the
+    lanes of a vector one by one (SwiftShader's)."""
     before: dict[Pass, tuple[Pass, ...]] = {
         legalise_floats: (scale_quotients,),
         expand_extremes: (clear_negatives, keep_nans),
     }
+    passes = tuple(pack_words_by_masks if p is pack_words else p for p in passes)
     return tuple(q for p in passes for q in (*before.get(p, ()), p))
 
 

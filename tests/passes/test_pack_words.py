@@ -14,7 +14,7 @@ from webnn_compile.ir.lanes import Ramp
 from webnn_compile.ir.nodes import Binary, Buffer, Cast, Const, Expr, For, Kernel, Load, Seq, Store, Var
 from webnn_compile.ir.rewrite import walk
 from webnn_compile.ir.verify import verify_kernel
-from webnn_compile.passes.pack_words import pack_words
+from webnn_compile.passes.pack_words import pack_words, pack_words_by_masks
 from webnn_compile.passes.store_narrow import load_wide, store_narrow
 
 NARROW = st.sampled_from((I8, U8, I16, U16))
@@ -48,9 +48,10 @@ def results(kernel: Kernel, x: Array, count: int, dtype: DType) -> Array:
     st.integers(1, 5),
     st.sampled_from((1, 2, 4, 5)),
     st.booleans(),
+    st.booleans(),
 )
 def test_elements_and_vectors_are_loaded_from_anywhere(
-    dtype: DType, wide: DType, start: int, count: int, step: int, vectors: bool
+    dtype: DType, wide: DType, start: int, count: int, step: int, vectors: bool, by_masks: bool
 ) -> None:
     i = Var("i", count)
     x = Buffer("x", (start + step * count + 4,), dtype)
@@ -60,7 +61,7 @@ def test_elements_and_vectors_are_loaded_from_anywhere(
     if vectors:
         stores = [Store(y, (Ramp(i * 4, 4),), Cast(wide, Load(x, (Ramp(at, 4),))))]
     kernel = Kernel("read", (x, y), For(i, Seq(tuple(stores))))
-    packed = pack_words(kernel)
+    packed = pack_words(kernel, by_masks=by_masks)
     verify_kernel(packed, "pack_words")
     assert packed.params[0].dtype == I32
     data = full(x.size, dtype)
@@ -73,7 +74,7 @@ def test_bits_become_floats_without_shifts(dtype: DType) -> None:
     x, y = Buffer("x", (32,), dtype), Buffer("y", (32,), F32)
     vector = Store(y, (Ramp(i * 4, 4),), Cast(F32, Load(x, (Ramp(i * 4, 4),))))
     last = Store(y, (i * 4,), Cast(F32, Load(x, (i * 4 + 3,))))
-    packed = pack_words(Kernel("read", (x, y), For(i, Seq((vector, last)))))
+    packed = pack_words_by_masks(Kernel("read", (x, y), For(i, Seq((vector, last)))))
     assert not {n.op for n in walk(packed.body) if isinstance(n, Binary)} & {"shl", "shr"}
 
 
