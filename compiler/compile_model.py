@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from .driver.work import Work
 from .errors import InputError
 from .frontends.model_inputs import DimLike, model_inputs
 from .ir.memo import forgetting
+from .pictures.formats import FORMATS, FormatLike, formats_of
 from .system.cache import open_cache
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ def compile(
     *,
     dims: Mapping[str, DimLike] | None = None,
     constants: Mapping[str, object] | None = None,
+    pictures: Mapping[str, FormatLike] | None = None,
     threads: int = 1,
     fast_math: bool = True,
     precision: str = "f32",
@@ -55,7 +58,9 @@ def compile(
     "remote:NAME/webgpu" (or webgl, or wasm) runs in a tab that has joined the broker at WEBNN_RPC_BROKER; `close()`
     frees it for others. `shapes` fixes free dimensions by input, or names them; `dims` says by name how long they are:
     a number, or (least, most) for sizes that each run decides, or (least, most, multiple). `constants` are values of
-    inputs that never change. "native" and "c" run on so many `threads`, with the same
+    inputs that never change. `pictures` are formats of inputs that pictures fill: names of FORMATS, or objects of
+    JSON as --picture reads them; such an input is int32 [height, width] then, words of red, green, blue and alpha, red
+    lowest. "native" and "c" run on so many `threads`, with the same
     results. `fast_math` allows algorithms that round otherwise than the model's own operators, for convolutions up
     to 1e-3 of the largest result. `precision` "f16" rounds large constants to float16, and on "webgpu", "opencl"
     and "cuda" tensors between kernels; sums are float32 everywhere. "tf32", on "cuda", rounds operands of large
@@ -77,6 +82,7 @@ def compile(
     row.check_precision(precision)
     options = Options(
         model_inputs(shapes, dims, constants),
+        formats_of(pictures or {}),
         fast_math=fast_math,
         precision=precision,
         activations=activations,
@@ -102,6 +108,7 @@ def build_bundle(
     *,
     dims: Mapping[str, DimLike] | None = None,
     constants: Mapping[str, object] | None = None,
+    pictures: Mapping[str, FormatLike] | None = None,
     fast_math: bool = True,
     precision: str = "f32",
     gpu_tiles: str = "registers",
@@ -118,6 +125,7 @@ def build_bundle(
     """
     options = Options(
         model_inputs(shapes, dims, constants),
+        formats_of(pictures or {}),
         targets=bundled_targets() if targets is None else (targets,) if isinstance(targets, str) else tuple(targets),
         fast_math=fast_math,
         precision=precision,
@@ -162,9 +170,9 @@ def quantize(
     calibration. The other options are those of the command line. Raises InputError and UnsupportedError.
     """
     from .quantization.quantize_model import quantize_model
-    from .quantization.samples import Pixels
     from .quantization.settings import QuantizeOptions, Static, parse_weights
 
+    imagenet = FORMATS["imagenet"]
     static = Static(
         method,
         activations,
@@ -181,7 +189,7 @@ def quantize(
         Path(calibration) if isinstance(calibration, str) else calibration,
         tuple(keep),
         None if labels is None else Path(labels),
-        Pixels(tuple(mean or Pixels().mean), tuple(std or Pixels().std)),
+        replace(imagenet, mean=tuple(mean or imagenet.mean), std=tuple(std or imagenet.std)),
     )
     chosen = model_inputs(shapes, dims, constants)
     quantized, measured = quantize_model(model, chosen, options, open_cache(enabled=cache), compile_memory)

@@ -32,6 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "ops": BASE | {"text", "ir", "tensor"},
     "graph": CORE | {"values", "tensor", "ops"},
     "frontends": CORE | {"text", "ops", "graph"},
+    "pictures": {"errors", "dtypes", "ir", "program", "ops", "graph"},
     "schedule": BASE | {"ir"},
     "passes": BASE | {"ir"},
     "codegen": CORE | {"text", "passes"},
@@ -50,20 +51,20 @@ ALLOWED: dict[str, set[str]] = {
     "gpu": CORE | {"tensor", "passes", "codegen", "pipeline", "cpu"},
     "execution": CORE | {"values", "codegen", "wasm", "native", "c"},
     "quantization": BASE
-    | {"ir", "program", "values", "graph", "frontends", "tensor", "pipeline", "cpu", "native", "execution"},
+    | {"ir", "program", "values", "graph", "frontends", "pictures", "tensor", "pipeline", "cpu", "native", "execution"},
     "records": BASE | {"ir"} | {"tensor", "schedule", "pipeline"},
     "driver": CORE
     | TARGETS
     | {"text", "values", "bundle", "codegen", "library", "graph", "frontends", "tensor", "passes", "pipeline", "cpu"}
-    | {"gpu", "execution", "quantization", "records", RPC},
-    "compile_model": BASE | {"ir", "bundle", "frontends", "quantization", "driver"},
+    | {"gpu", "execution", "quantization", "pictures", "records", RPC},
+    "compile_model": BASE | {"ir", "bundle", "frontends", "pictures", "quantization", "driver"},
     "tune": CORE
     | {"text", "bundle", "codegen", "native", "tensor", "schedule", "pipeline", "cpu", "gpu", "execution"}
     | {"records", "driver"},
     "compile_page": {"errors", "program", "system", "text", "bundle", "frontends", "records"}
     | {"quantization", "driver", "tune"},
     "cli": {"errors", "program", "system", "text", "values", "frontends", "bundle", "records", "driver", "tune"}
-    | {"quantization", "compile_page", RPC},
+    | {"quantization", "pictures", "compile_page", RPC},
 }
 """Imports allowed to each part besides itself. Only `__init__` and `__main__` stand above."""
 
@@ -80,7 +81,7 @@ OUTSIDE: dict[str, set[str]] = {
     "pyopencl": {"opencl"},
     "cuda": {"cuda"},
     "rich": {"cli"},
-    "PIL": {"quantization"},
+    "PIL": {"pictures"},
 }
 """Packages from elsewhere, and the parts that may import them."""
 

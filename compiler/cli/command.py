@@ -12,6 +12,7 @@ from ..driver.options import ACTIVATIONS, CPUS, GPU_TILES, HOSTS, Options
 from ..driver.targets import bundled_targets
 from ..errors import InputError
 from ..frontends.model_inputs import ModelInputs
+from ..pictures.formats import FORMATS, PictureFormat, parse_format
 from ..quantization.settings import QuantizeOptions
 from ..system.limits import parse_size
 from .explained import DEBUG, explained
@@ -39,6 +40,23 @@ class SizeOption(click.ParamType[int]):
         return size
 
 
+class PictureOption(click.ParamType[tuple[str, PictureFormat]]):
+    """INPUT=imagenet, or INPUT=FILE.json."""
+
+    name = "picture"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, PictureFormat]:
+        name, _, text = str(value).rpartition("=")
+        if not name or not text:
+            self.fail(f"{value!r} is not of the form input=imagenet or input=FILE.json", param, ctx)
+        try:
+            return name, parse_format(text)
+        except InputError as error:
+            self.fail(str(error), param, ctx)
+
+
 def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path:
     """The value of an option that a build requires; the list of the stages needs none."""
     if value is None and ctx.params.get("dump") != LIST:
@@ -56,6 +74,15 @@ def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
     help="Folder to write the bundle to, new or empty.",
 )
 @input_options
+@click.option(
+    "--picture",
+    "pictures",
+    type=PictureOption(),
+    metavar="INPUT=FORMAT",
+    multiple=True,
+    help=f"An input that pictures of any size fill: {', '.join(FORMATS)}, or a .json file. The model resizes and "
+    "normalises their pixels then, on every target.",
+)
 @click.option(
     "--targets",
     metavar="LIST",
@@ -175,6 +202,7 @@ def main(
     model: Path,
     out: Path,
     inputs: ModelInputs,
+    pictures: tuple[tuple[str, PictureFormat], ...],
     quantize: QuantizeOptions | None,
     targets: str,
     opt_level: int,
@@ -215,6 +243,7 @@ def main(
     with explained(debug=debug, phase=lambda: progress.current, interrupted=interrupted):
         options = Options(
             inputs,
+            dict(pictures),
             targets=tuple(t.strip() for t in targets.split(",") if t.strip()),
             opt_level=opt_level,
             fast_math=fast_math == "on",

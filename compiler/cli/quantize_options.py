@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ..errors import InputError
-from ..quantization.samples import Pixels
+from ..pictures.formats import FORMATS
 from ..quantization.settings import ACTIVATIONS, METHODS, WEIGHT_BITS, QuantizeOptions, Static, parse_weights
 from .explained import explained
 
@@ -61,15 +62,15 @@ _OPTIONS = (
         "--mean",
         type=Numbers(),
         metavar="R,G,B",
-        default=Pixels().mean,
+        default=FORMATS["imagenet"].mean,
         show_default="ImageNet's: 0.485,0.456,0.406",
-        help="Of pictures: an input is (pixel / 255 - mean) / std.",
+        help="Of pictures: an input is (pixel / 255 - mean) / std. Without --picture.",
     ),
     click.option(
         "--std",
         type=Numbers(),
         metavar="R,G,B",
-        default=Pixels().std,
+        default=FORMATS["imagenet"].std,
         show_default="ImageNet's: 0.229,0.224,0.225",
         help="Of pictures, as --mean.",
     ),
@@ -168,7 +169,9 @@ def quantize_options(command: Callable[..., None]) -> Callable[..., None]:
             chosen = None
             if quantize is not None or weights is not None:
                 how = static if weights is None else parse_weights(weights)
-                chosen = QuantizeOptions(how, calibrate, keep, labels, Pixels(mean, std), save_quantized)
+                chosen = QuantizeOptions(
+                    how, calibrate, keep, labels, replace(FORMATS["imagenet"], mean=mean, std=std), save_quantized
+                )
         command(quantize=chosen, **others)
 
     for option in reversed(_OPTIONS):

@@ -9,6 +9,7 @@ from ..frontends.importers import import_model
 from ..graph.ir import Graph
 from ..graph.lower_graph import lower_graph
 from ..graph.passes import run_graph_passes
+from ..pictures.take_pictures import picture_inputs, take_pictures
 from ..system.limits import CompileMemory
 from ..system.recursion import deep_recursion
 from ..tensor.program import TensorProgram
@@ -28,8 +29,11 @@ class Optimised:
 
 
 def import_graph(model: Model, work: Work) -> Graph:
-    """Imports the model. Raises InputError and UnsupportedError."""
+    """Imports the model, with nodes for the options' pictures. Raises InputError and UnsupportedError."""
     graph = import_model(model, work.options.inputs, CompileMemory(work.options.compile_memory))
+    if work.options.pictures:
+        work.pictures[:] = picture_inputs(graph, work.options.pictures)
+        graph = take_pictures(graph, work.pictures)
     work.dump("import", graph)
     return graph
 

@@ -15,6 +15,7 @@ from ..graph.multiply_blocks import multiply_blocks
 from ..graph.passes import GRAPH_PASSES, GraphPass
 from ..graph.round_constants import round_constants
 from ..graph.set_activations import activations_in_bytes, activations_in_floats
+from ..pictures.formats import PictureFormat
 from ..pipeline.tensor_passes import STAGES as TENSOR_STAGES
 from ..quantization.settings import QuantizeOptions
 from ..system.need_llvm import need_llvm
@@ -58,7 +59,8 @@ def stages(target: str, opt_level: int = 2, precision: str = "f32", activations:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The command line's options. `inputs` are what --shape, --dim and --fix say. `dump` is STAGE or
+    """The command line's options. `inputs` are what --shape, --dim and --fix say, `pictures` the formats of inputs that
+    pictures fill. `dump` is STAGE or
     TARGET:STAGE; it and `report` may be None. With `host` "js" models that need WebAssembly are refused. `precision`
     is one of PRECISIONS, for stored values: sums are float32. `activations`, of ACTIVATIONS: whether products of
     weights in few bits quantise their first operand. `gpu_tiles`, of GPU_TILES: where webgpu holds the
@@ -74,6 +76,7 @@ class Options:
     """
 
     inputs: ModelInputs = field(default_factory=ModelInputs)
+    pictures: Mapping[str, PictureFormat] = field(default_factory=dict)
     targets: tuple[str, ...] = field(default_factory=bundled_targets)
     opt_level: int = 2
     fast_math: bool = True

@@ -25,12 +25,14 @@ def quantize_first(model: Path, work: Work, report: Report) -> tuple[Source, Wor
         return model, work
     from ..quantization.quantize_model import inputs_left, quantize_model
 
-    save = options.quantize.save
+    settings, save = options.quantize, options.quantize.save
+    if len(options.pictures) == 1:
+        settings = replace(settings, picture=next(iter(options.pictures.values())))
     if save is not None and save.exists() and save.samefile(model):
         raise InputError(f"--save-quantized {save} is the model itself: give another file")
     with work.timed("quantise"):
         quantized, report.quantization = quantize_model(
-            model, options.inputs, options.quantize, work.cache, options.compile_memory
+            model, options.inputs, settings, work.cache, options.compile_memory
         )
     if save is not None:
         try:

@@ -12,6 +12,8 @@ import numpy as np
 from ..errors import InputError
 from ..frontends.onnx.perturb_weights import perturb_weights
 from ..ir.nodes import Scalar
+from ..pictures.prepare import prepare_words
+from ..pictures.take_pictures import PictureInput
 from ..program.dimensions import Dimension
 from ..program.program import TensorSpec
 from ..values.draw_inputs import draw_inputs, largest_sizes
@@ -82,9 +84,11 @@ class Reference:
         halves: bool = False,
         dimensions: Sequence[Dimension] = (),
         constants: Mapping[str, Array] | None = None,
+        pictures: Sequence[PictureInput] = (),
     ) -> None:
-        """`tolerance` without sensitivity; `constants` are inputs of the model that the compiled one lacks. Raises
-        InputError where onnxruntime is missing or rejects the model."""
+        """`tolerance` without sensitivity; `constants` are inputs of the model that the compiled one lacks, `pictures`
+        those that take pixels there. Raises InputError where onnxruntime is missing or rejects the model, and for
+        pictures without Pillow."""
         try:
             import onnxruntime
         except ImportError:
@@ -106,11 +110,15 @@ class Reference:
             fixed = _fixed(exact, constants or {})
             for scalars in _draw_sizes(dimensions, generator):
                 feeds = draw_inputs(inputs, dimensions, scalars, generator)
-                nearby = {name: perturb(a, halves=halves) for name, a in feeds.items()}
-                outputs = _run(exact, feeds | fixed)
+                feeds |= {p.value.name: _draw_words(feeds[p.value.name].shape, generator) for p in pictures}
+                own = feeds | {p.value.name: prepare_words(feeds[p.value.name], p) for p in pictures}
+                nearby = {name: perturb(a, halves=halves) for name, a in own.items()}
+                outputs = _run(exact, own | fixed)
                 perturbed = _run(other, nearby | fixed)
                 sensitivity = max(sensitivity, *(largest_error(perturbed[n], a) for n, a in outputs.items()))
                 self.runs.append(_Run(feeds, outputs))
+        except InputError:
+            raise
         except Exception as error:  # onnxruntime's exceptions share no base class
             name = "the quantised model" if isinstance(model, bytes) else model.name
             raise InputError(f"--verify: onnxruntime cannot run {name}: {error}") from None
@@ -155,6 +163,11 @@ def _draw_sizes(dimensions: Sequence[Dimension], generator: np.random.Generator)
     if dimensions:
         scalars = [d.scalar for d in dimensions]
         yield {s: int(generator.integers(min(max(s.low, 1), s.extent - 1), s.extent)) for s in scalars}
+
+
+def _draw_words(shape: tuple[int, ...], generator: np.random.Generator) -> Array:
+    """A picture: all values of all bytes."""
+    return generator.integers(0, 2**32, shape, np.uint32).view(np.int32)
 
 
 def perturb(a: Array, *, halves: bool) -> Array:

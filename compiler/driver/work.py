@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ..errors import InputError
+from ..pictures.take_pictures import PictureInput
 from ..records.record_file import RecordFile, read_records
 from ..records.recorded_choices import RecordedChoices, TargetChoices, choose_from_records, is_of
 from ..system.cache import Cache
@@ -21,7 +22,8 @@ Phase = Callable[[str], None]
 @dataclass(frozen=True, slots=True)
 class Work:
     """`name` is the model's, printable. `dump` observes stages common to all targets; `seconds` are times by phase.
-    `explicit` are the choices of targets that a search makes."""
+    `explicit` are the choices of targets that a search makes. `pictures` are inputs of the model that pictures fill,
+    once it is imported."""
 
     name: str
     options: Options
@@ -30,6 +32,7 @@ class Work:
     dump: Observer = ignore
     seconds: dict[str, float] = field(default_factory=dict)
     explicit: Mapping[str, TargetChoices] = field(default_factory=dict)
+    pictures: list[PictureInput] = field(default_factory=list)
     _files: list[RecordFile] = field(default_factory=list)
 
     @contextmanager

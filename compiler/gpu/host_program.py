@@ -83,10 +83,12 @@ def _place(model: Lowered, partition: HostPartition) -> Stored:
 
 
 def _accesses(model: Lowered, s: Segment) -> list[Access[Tensor]]:
-    """The accesses of a segment's steps. Its operands are read back before its first step; they and its results are
-    live until its last."""
+    """The accesses of a segment's steps. Its operands are read back before its first step; they, its results and the
+    scalars that are measured behind it are live until its last."""
     groups = [model.groups[i] for i in s.groups]
+    sources = {*model.measured.values()}
+    measured = tuple(g.output for g in groups if g.output in sources)
     accesses = [Access(tuple(t for t in g.reads if not t.is_constant), (g.output,)) for g in groups]
     accesses[0] = replace(accesses[0], writes=(*s.reads, *accesses[0].writes))
-    accesses[-1] = replace(accesses[-1], reads=(*accesses[-1].reads, *s.reads, *s.writes))
+    accesses[-1] = replace(accesses[-1], reads=(*accesses[-1].reads, *s.reads, *s.writes, *measured))
     return accesses

@@ -2,39 +2,23 @@
 
 from __future__ import annotations
 
-import importlib.util
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from ..dtypes import U8
 from ..errors import InputError
 from ..graph.ir import Array, Value
 from ..ir.sizes import Size, capacity, shown
+from ..pictures.formats import FORMATS, PictureFormat
+from ..pictures.prepare import open_picture, prepare
+from ..pictures.take_pictures import PictureInput, fit_picture
 
 PICTURES = (".bmp", ".jpeg", ".jpg", ".png", ".webp")
 ARRAYS = (".npy", ".npz")
-
-_RESIZED = 256 / 224
-"""How much longer than the input a picture's shorter side is scaled, before its middle is cut out."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pixels:
-    """How pixels become elements of an input: (pixel / 255 - mean) / std for each of red, green, blue."""
-
-    mean: tuple[float, ...] = (0.485, 0.456, 0.406)
-    std: tuple[float, ...] = (0.229, 0.224, 0.225)
-
-    def check(self) -> None:
-        """Raises InputError."""
-        for name, values in (("mean", self.mean), ("std", self.std)):
-            if len(values) not in (1, 3) or not np.isfinite(values).all() or (name == "std" and min(values) <= 0):
-                given = ",".join(f"{v:g}" for v in values)
-                above = ", above 0" if name == "std" else ""
-                raise InputError(f"--{name} {given}: give one number, or three for red, green and blue{above}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +29,7 @@ class Sample:
     inputs: Mapping[str, Array]
 
 
-def read_samples(folder: Path, inputs: Sequence[Value], pixels: Pixels | None = None) -> list[Sample]:
+def read_samples(folder: Path, inputs: Sequence[Value], form: PictureFormat = FORMATS["imagenet"]) -> list[Sample]:
     """The pictures (for a model with one input), .npz files (arrays by input) and .npy files of a folder.
 
     NAME.npy is an array of the input NAME, NAME.SAMPLE.npy one of several; where the model has one input any name will
@@ -58,7 +42,7 @@ def read_samples(folder: Path, inputs: Sequence[Value], pixels: Pixels | None = 
         raise InputError(f"--calibrate {folder}: it {what}; give a folder of pictures, .npy or .npz files")
     files = sorted(f for f in folder.iterdir() if f.suffix.lower() in (*PICTURES, *ARRAYS) and f.is_file())
     pictures = [f for f in files if f.suffix.lower() in PICTURES]
-    samples = list(_pictures(pictures, inputs, pixels or Pixels())) if pictures else []
+    samples = list(_pictures(pictures, inputs, form)) if pictures else []
     for name, arrays in _arrays([f for f in files if f not in pictures], inputs):
         samples += _split(name, arrays, inputs)
     if not samples:
@@ -83,9 +67,7 @@ def make_samples(runs: Sequence[Mapping[str, Array]], inputs: Sequence[Value]) -
     return samples
 
 
-def _pictures(files: Sequence[Path], inputs: Sequence[Value], pixels: Pixels) -> Iterator[Sample]:
-    if importlib.util.find_spec("PIL") is None:
-        raise InputError("pictures as calibration data need the package pillow: pip install 'webnn-compile[quantize]'")
+def _pictures(files: Sequence[Path], inputs: Sequence[Value], form: PictureFormat) -> Iterator[Sample]:
     value = inputs[0]
     channels = next((axis for axis in (1, 3) if len(value.shape) == 4 and value.shape[axis] in (1, 3)), None)
     spatial = [n for axis, n in enumerate(value.shape) if axis not in (0, channels)]
@@ -96,12 +78,12 @@ def _pictures(files: Sequence[Path], inputs: Sequence[Value], pixels: Pixels) ->
             f"{files[0].name} is a picture, which fits one input of shape [1, 3, height, width] or [1, height, width, "
             f"3] (or 1 channel), and this model has {names}; fix its shape by --shape, or give .npy files"
         )
-    batch = _batch(value)
+    target, batch = _of_input(value, channels, form), _batch(value)
     for start in range(0, len(files), batch):
         group = files[start : start + batch]
-        rows = [_picture(f, (sides[0], sides[1]), value, channels, pixels) for f in group]
+        rows = [prepare(open_picture(f), target) for f in group]
         rows += rows[-1:] * (batch - len(rows))
-        yield Sample(tuple(f.name for f in group), {value.name: np.stack(rows)})
+        yield Sample(tuple(f.name for f in group), {value.name: np.concatenate(rows)})
 
 
 def _batch(value: Value) -> int:
@@ -110,25 +92,15 @@ def _batch(value: Value) -> int:
     return extent if isinstance(extent, int) else 1
 
 
-def _picture(file: Path, sides: tuple[int, int], value: Value, channels: int, pixels: Pixels) -> Array:
-    from PIL import Image
-
-    height, width = sides
-    try:
-        with Image.open(file) as opened:
-            image = opened.convert("RGB" if value.shape[channels] == 3 else "L")
-    except Exception as error:  # decoders raise errors of many classes for damaged files
-        raise InputError(f"{file} cannot be read as a picture ({error}); remove it, or save it again") from None
-    scale = max(_RESIZED * height / image.height, _RESIZED * width / image.width)
-    size = max(round(image.width * scale), width), max(round(image.height * scale), height)
-    image = image.resize(size, Image.Resampling.BILINEAR)
-    left, top = (image.width - width) // 2, (image.height - height) // 2
-    data = np.asarray(image.crop((left, top, left + width, top + height))).reshape(height, width, -1)
-    if value.dtype.is_float:
-        data = (data.astype(np.float64) / 255 - pixels.mean) / pixels.std
-        if data.shape[2] != value.shape[channels]:
+def _of_input(value: Value, channels: int, form: PictureFormat) -> PictureInput:
+    """One picture of the input, in the format as far as it fits. Raises InputError."""
+    if value.shape[channels] == 1:
+        if len(form.mean) > 1 or len(form.std) > 1:
             raise InputError(f"input {value.name!r} has one channel: give one number for --mean and for --std")
-    return data.astype(value.dtype.numpy).transpose((2, 0, 1) if channels == 1 else (0, 1, 2))
+        form = replace(form, colours="grey")
+    if value.dtype == U8:
+        form = replace(form, scale=1.0, mean=(0.0,), std=(1.0,))
+    return fit_picture(Value(value.name, (1, *value.shape[1:]), value.dtype), form)
 
 
 def _arrays(files: Iterable[Path], inputs: Sequence[Value]) -> Iterator[tuple[str, dict[str, Array]]]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import InputError
 from ..graph.ir import Array
-from .samples import Pixels
+from ..pictures.formats import FORMATS, PictureFormat
 
 METHODS = ("minmax", "percentile", "entropy")
 """How the range of a value follows from its elements on calibration data."""
@@ -86,14 +86,14 @@ Calibration = Path | Sequence[Mapping[str, Array]]
 @dataclass(frozen=True, slots=True)
 class QuantizeOptions:
     """Nodes whose names match a pattern of `keep` stay in float32. Errors and ranges are measured on `calibration`, of
-    which `pixels` says how pictures are read, and `labels` (a file) what they show. `save` is where the quantised model
-    is written."""
+    which pictures are in the format `picture`, and `labels` (a file) what they show. `save` is where the quantised
+    model is written."""
 
     how: Static | WeightFormat
     calibration: Calibration | None = None
     keep: tuple[str, ...] = ()
     labels: Path | None = None
-    pixels: Pixels = field(default_factory=Pixels)
+    picture: PictureFormat = FORMATS["imagenet"]
     save: Path | None = None
 
     @property
@@ -103,7 +103,7 @@ class QuantizeOptions:
 
     def check(self) -> None:
         """Raises InputError."""
-        self.pixels.check()
+        self.picture.check("--mean and --std")
         static = self.how if isinstance(self.how, Static) else None
         if static is not None:
             static.check()

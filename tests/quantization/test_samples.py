@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +14,12 @@ from PIL import Image
 from webnn_compile.dtypes import F32, I64, U8, DType
 from webnn_compile.errors import InputError
 from webnn_compile.graph.ir import Value
+from webnn_compile.pictures.formats import FORMATS
 from webnn_compile.quantization.labels import Accuracy, measure_accuracy, read_labels
-from webnn_compile.quantization.samples import Pixels, Sample, read_samples
+from webnn_compile.quantization.samples import Sample, read_samples
 
-RAW = Pixels((0.0,), (1.0,))
+IMAGENET = FORMATS["imagenet"]
+RAW = replace(IMAGENET, mean=(0.0,), std=(1.0,))
 
 
 def value(name: str, *shape: int, dtype: DType = F32) -> Value:
@@ -37,7 +40,9 @@ def photographs(tmp_path: Path) -> Path:
 
 
 def test_pictures(photographs: Path) -> None:
-    samples = read_samples(photographs, [value("x", 1, 3, 8, 12)], Pixels((0.5, 0, 0), (0.25, 1, 1)))
+    samples = read_samples(
+        photographs, [value("x", 1, 3, 8, 12)], replace(IMAGENET, mean=(0.5, 0, 0), std=(0.25, 1, 1))
+    )
     assert [s.files for s in samples] == [("a.png",), ("b.jpg",), ("c.bmp",)]
     assert all(s.inputs["x"].shape == (1, 3, 8, 12) and s.inputs["x"].dtype == np.float32 for s in samples)
     np.testing.assert_allclose(samples[0].inputs["x"][0, :, 4, 4], [2, 0, 0])

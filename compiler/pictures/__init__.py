@@ -1,0 +1,1 @@
+"""Pictures as inputs: how pixels become the elements that a model takes."""

@@ -1,0 +1,153 @@
+"""Formats of pictures: how pixels become the elements of an input. One table has those of common families of models."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+from ..ops.sampling.picture import RESIZES
+
+COLOURS = ("rgb", "bgr", "grey")
+
+MOST = 2048
+"""Rows and columns of a picture, at most, unless a format says more: larger ones are reduced before."""
+
+LARGEST = 2**13
+
+
+@dataclass(frozen=True, slots=True)
+class PictureFormat:
+    """An element is (pixel * scale - mean) / std, for each of `colours`.
+
+    `resize`: "stretch"; "crop", the middle of a picture, of which the shorter side keeps the share `kept`; "letterbox",
+    all of it in the middle, or "letterbox-top-left", with `fill`, red, green and blue, around. `width` and
+    `height` of the result are the model's where it fixes them; `most` are the rows, and columns, of a picture.
+    """
+
+    resize: str = "stretch"
+    kept: float = 1.0
+    fill: tuple[int, int, int] = (114, 114, 114)
+    colours: str = "rgb"
+    scale: float = 1 / 255
+    mean: tuple[float, ...] = (0.0,)
+    std: tuple[float, ...] = (1.0,)
+    width: int | None = None
+    height: int | None = None
+    most: int = MOST
+
+    def check(self, where: str) -> None:
+        """Raises InputError, which names `where` the format is from."""
+        channels = 1 if self.colours == "grey" else 3
+        problems = {
+            "resize": (self.resize in RESIZES, f"one of {', '.join(RESIZES)}"),
+            "kept": (0.1 <= self.kept <= 1, "a share from 0.1 to 1"),
+            "fill": (len(self.fill) == 3 and all(0 <= v <= 255 for v in self.fill), "three numbers from 0 to 255"),
+            "colours": (self.colours in COLOURS, f"one of {', '.join(COLOURS)}"),
+            "scale": (math.isfinite(self.scale) and self.scale > 0, "a number above 0"),
+            "mean": (len(self.mean) in (1, channels) and all(map(math.isfinite, self.mean)), _numbers(channels)),
+            "std": (
+                len(self.std) in (1, channels) and all(math.isfinite(v) and v > 0 for v in self.std),
+                f"{_numbers(channels)}, above 0",
+            ),
+            "width": (self.width is None or 1 <= self.width <= LARGEST, f"a number from 1 to {LARGEST}"),
+            "height": (self.height is None or 1 <= self.height <= LARGEST, f"a number from 1 to {LARGEST}"),
+            "most": (1 <= self.most <= LARGEST, f"a number from 1 to {LARGEST}"),
+        }
+        for name, (valid, expected) in problems.items():
+            if not valid:
+                raise InputError(f"{where}: {name} is {json.dumps(getattr(self, name))}; give {expected}")
+
+
+def _numbers(channels: int) -> str:
+    return "one number" if channels == 1 else "one number, or three, in the order of colours"
+
+
+FORMATS: Mapping[str, PictureFormat] = {
+    "imagenet": PictureFormat("crop", kept=0.875, mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225)),
+    "inception": PictureFormat("crop", kept=0.875, scale=1 / 127.5, mean=(1.0,)),
+    "unit": PictureFormat(),
+    "bytes": PictureFormat(scale=1.0),
+    "yolox": PictureFormat("letterbox-top-left", colours="bgr", scale=1.0),
+    "yolov8": PictureFormat("letterbox"),
+    "ultraface": PictureFormat(scale=1 / 128, mean=(127 / 128,)),
+}
+"""Families of models by name: classifiers as PyTorch trains them on ImageNet, and as TensorFlow does; elements from 0
+to 1, and from 0 to 255; detectors."""
+
+
+FormatLike = str | Mapping[str, object] | PictureFormat
+"""A format, its name or the path of its file, or an object of JSON."""
+
+
+def formats_of(given: Mapping[str, FormatLike]) -> dict[str, PictureFormat]:
+    """Formats by input. Raises InputError."""
+    made = {}
+    for name, form in given.items():
+        if isinstance(form, PictureFormat):
+            form.check(f"pictures[{name!r}]")
+        made[name] = (
+            form
+            if isinstance(form, PictureFormat)
+            else parse_format(form)
+            if isinstance(form, str)
+            else format_of(form, f"pictures[{name!r}]")
+        )
+    return made
+
+
+def parse_format(text: str) -> PictureFormat:
+    """A name of FORMATS, or the JSON file of one: an object of the fields of PictureFormat, and `"like"`, the name of
+    one that has the others. Raises InputError."""
+    if text in FORMATS:
+        return FORMATS[text]
+    path = Path(text)
+    if path.suffix != ".json":
+        raise InputError(f"{text!r} is no format of pictures; choose one of {', '.join(FORMATS)}, or give a .json file")
+    try:
+        given = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: it cannot be read as JSON ({error}); give a format of pictures") from None
+    return format_of(given, str(path))
+
+
+def format_of(given: object, where: str) -> PictureFormat:
+    """The format that an object of JSON describes, as `parse_format`. Raises InputError."""
+    if not isinstance(given, Mapping):
+        raise InputError(f"{where}: it is no object; give one such as {json.dumps({'like': 'imagenet'})}")
+    known = {f.name: f for f in fields(PictureFormat)}
+    unknown = [k for k in given if k not in known and k != "like"]
+    if unknown:
+        raise InputError(f"{where}: {unknown[0]!r} is unknown; a format has like, {', '.join(known)}")
+    like = given.get("like", "unit")
+    if like not in FORMATS:
+        raise InputError(f"{where}: like is {json.dumps(like)}; give one of {', '.join(FORMATS)}")
+    values: dict[str, Any] = {
+        k: _value(k, v, getattr(FORMATS["unit"], k), where) for k, v in given.items() if k != "like"
+    }
+    made = replace(FORMATS[like], **values)
+    made.check(where)
+    return made
+
+
+def _value(name: str, given: object, default: object, where: str) -> object:
+    """A field's value, of the type that its default has."""
+    number = isinstance(given, int | float) and not isinstance(given, bool)
+    if isinstance(default, tuple) and name != "fill" and number:
+        return (given,)
+    if isinstance(default, tuple) and isinstance(given, Sequence) and all(isinstance(v, int | float) for v in given):
+        return tuple(given)
+    if isinstance(default, tuple):
+        number = False
+    whole = default is None or isinstance(default, int)
+    if isinstance(default, bool | str):
+        valid = isinstance(given, type(default))
+    else:
+        valid = number and (not whole or isinstance(given, int))
+    if not valid:
+        raise InputError(f"{where}: {name} is {json.dumps(given)}; it is of another type than {json.dumps(default)}")
+    return given
