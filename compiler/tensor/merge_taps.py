@@ -98,4 +98,4 @@ def _by_rows(t: Tensor, image: Tensor, x: Load, constant: Tensor, w: Load) -> tu
 
     body = replace(t.body, axes=(*taps, k), value=rewrite(t.body.value, rule, {Load}))
     summed = replace(t, body=body, reads=(image, rows))
-    return (summed,) if rows.is_constant else (rows, summed)
+    return (summed,) if rows.body is None else (rows, summed)
