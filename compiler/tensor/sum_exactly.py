@@ -16,9 +16,9 @@ from ..ir.reduction import Reduce
 from ..ir.rewrite import free_vars, loads, rewrite
 from .bound_elements import span_of
 from .layer_choices import LayerChoices
-from .program import TensorProgram, without_unread
+from .program import TensorProgram
 from .replace_tensors import replace_tensors
-from .sum_in_floats import in_floats
+from .sum_in_floats import FloatOperands, without_sums
 from .tensor import Tensor, compute
 
 LARGEST = 1 << 24
@@ -34,22 +34,23 @@ def sum_exactly(program: TensorProgram, choices: LayerChoices) -> TensorProgram:
     """
     floats: dict[Buffer, Tensor] = {}
     totals: set[Tensor] = set()
+    operands = FloatOperands()
 
     def make(t: Tensor) -> tuple[Tensor, ...]:
         if not _is_small(t):
             return (_read_floats(t, floats),)
-        parts = in_floats(replace(t, buffer=Buffer(f"{t.name}.float", t.extents, F32)), t)
+        parts = operands.sum(replace(t, buffer=Buffer(f"{t.name}.float", t.extents, F32)), t)
         if parts is None or choices(t).choose("sums", ordered("float32", ["int32", "float32"])) == "int32":
             return (t,)
         floats[t.buffer] = parts[-1]
         whole = compute(t.name, t.shape, (parts[-1],), lambda *i: parts[-1].read(i).cast(I32))
         total = replace(t, axes=whole.axes, body=whole.body, reads=whole.reads)
-        totals.add(total)
+        totals.update((t, total))
+        operands.keep(parts)
         return *parts, total
 
     result = replace_tensors(program, make)
-    kept = {*result.stored, *(t for _, t in result.outputs)}
-    return without_unread(result, totals - kept) if totals else program
+    return without_sums(result, totals) if totals else program
 
 
 def _read_floats(t: Tensor, floats: dict[Buffer, Tensor]) -> Tensor:

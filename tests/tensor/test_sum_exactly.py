@@ -8,17 +8,18 @@ import pytest
 from kernel_checks import Array
 from onnx_models import integer_product, model, node, random_integers
 from webnn_compile.choices import DEFAULT
-from webnn_compile.dtypes import F32, I32, DType
+from webnn_compile.dtypes import F32, I16, I32, DType
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.lower_graph import lower_graph
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.ir.nodes import Binary
 from webnn_compile.ir.reduction import Reduce
 from webnn_compile.tensor.evaluate import evaluate
+from webnn_compile.tensor.program import TensorProgram
 from webnn_compile.tensor.sum_exactly import LARGEST, sum_exactly
 
 
-def check(proto: onnx.ModelProto, feeds: dict[str, Array], sums: DType) -> None:
+def check(proto: onnx.ModelProto, feeds: dict[str, Array], sums: DType) -> TensorProgram:
     """The pass changes no output; products are summed in `sums` afterwards."""
     before = lower_graph(run_graph_passes(import_model(proto)))
     after = sum_exactly(before, lambda _: DEFAULT)
@@ -28,6 +29,7 @@ def check(proto: onnx.ModelProto, feeds: dict[str, Array], sums: DType) -> None:
     found = {t.dtype for t in after.tensors if isinstance(t.body, Reduce) and isinstance(t.body.value, Binary)}
     assert found == {sums}
     assert (after is before) == (sums == I32)
+    return after
 
 
 @pytest.mark.parametrize("zeros", [(0, 0), (7, 0), (250, 3)])
@@ -57,3 +59,18 @@ def test_readers_have_floats_or_convert_them() -> None:
     w, x = random_integers(generator, (8, 4), np.int8), random_integers(generator, (3, 8), np.uint8)
     nodes = [node("MatMulInteger", ["x", "w"], ["t"]), node("Cast", ["t"], ["y"], to=1), node("Abs", ["t"], ["z"])]
     check(model(nodes, {"x": x.shape}, ["y", "z"], {"w": w}, dtype=onnx.TensorProto.UINT8), {"x": x}, F32)
+
+
+def test_products_of_one_tensor_share_it() -> None:
+    """Each subtracts the zero point for itself, but for one that has another."""
+    generator = np.random.default_rng(4)
+    x = random_integers(generator, (3, 8), np.uint8)
+    constants: dict[str, Array] = {f"w{i}": random_integers(generator, (8, 4), np.int8) for i in range(3)}
+    constants |= {"z": np.array(5, np.uint8), "other": np.array(9, np.uint8)}
+    zeros = ("z", "z", "other")
+    nodes = [node("MatMulInteger", ["x", f"w{i}", z], [f"y{i}"]) for i, z in enumerate(zeros)]
+    proto = model(nodes, {"x": x.shape}, ["y0", "y1", "y2"], constants, dtype=onnx.TensorProto.UINT8)
+    after = check(proto, {"x": x}, F32)
+    maps = [t for t in after.tensors if t.dtype == F32 and not isinstance(t.body, Reduce)]
+    assert len(maps) == 2
+    assert len([t for t in after.tensors if t.dtype == I16]) == 2
