@@ -21,6 +21,8 @@ export interface TensorInfo<Name = string, DType = string, Shape = readonly (num
   readonly name: Name;
   readonly dtype: DType;
   readonly shape: Shape;
+  /** Pictures fill it: larger ones than of so many rows and columns are reduced before. */
+  readonly picture?: number;
 }
 
 /** A size that each run decides, by the shapes of its inputs: from `least` to `most`, and a multiple of `multiple`. */
@@ -48,6 +50,22 @@ type Global<Name extends string> = typeof globalThis extends { [K in Name]: { pr
  * [1, height, width, 3] with red, green and blue from 0 to 1, and must have just that width and height.
  */
 export type OnDevice = Global<'GPUBuffer'> | Global<'GPUTexture'> | Global<'ImageBitmap'>;
+
+/**
+ * Picture of any size, for an input of pixels: what a page shows, a file of a picture, or red, green, blue and alpha of
+ * each pixel. The model resizes and normalises it. An image must have been loaded, and its pixels be readable: those of other
+ * origins are with `crossOrigin`.
+ */
+export type Picture =
+  | Global<'ImageData'>
+  | Global<'ImageBitmap'>
+  | Global<'HTMLImageElement'>
+  | Global<'HTMLCanvasElement'>
+  | Global<'OffscreenCanvas'>
+  | Global<'HTMLVideoElement'>
+  | Global<'VideoFrame'>
+  | Global<'Blob'>
+  | { readonly data: Uint8ClampedArray | Uint8Array | Int32Array; readonly shape: readonly [number, number] };
 
 // <model>
 export type Backend = 'webgpu' | 'webgl' | 'wasm';

@@ -95,7 +95,7 @@ class Artifact:
     are those in the arena of the backend "wasm", and have no meaning without it. `halves` are offset and size in bytes
     of the parts that are float16 in `weights` and float32 in the memory of wasm; `weight_types` has the bytes of
     `weights` by the type of elements. `dimensions` are the sizes that each run decides, `refusals` the branches that
-    none may take."""
+    none may take. `pictures` are the inputs that pictures fill, with the most rows and columns of one."""
 
     name: str
     inputs: tuple[TensorSpec, ...]
@@ -106,6 +106,7 @@ class Artifact:
     dimensions: tuple[Dimension, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     weight_types: Mapping[str, int] = field(default_factory=dict)
+    pictures: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def weight_memory(self) -> int:

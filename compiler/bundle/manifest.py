@@ -63,7 +63,7 @@ def make_manifest(artifact: Artifact, shard_bytes: int = SHARD_BYTES) -> Manifes
     fields = {
         "abi": ABI,
         "name": artifact.name,
-        "inputs": [_tensor(spec, numbers) for spec in artifact.inputs],
+        "inputs": [_tensor(spec, numbers) | _picture(artifact, spec) for spec in artifact.inputs],
         "outputs": [_tensor(spec, numbers) for spec in artifact.outputs],
         "weightTypes": dict(artifact.weight_types),
         "weights": [{"offset": i * shard_bytes, **_file(shard)} for i, shard in enumerate(shards)],
@@ -148,6 +148,10 @@ def _memory(layout: MemoryLayout) -> Fields:
 def _tensor(spec: TensorSpec, numbers: Numbers) -> Fields:
     shape = [size_data(n, numbers) for n in spec.shape]
     return {"name": spec.name, "dtype": str(spec.dtype), "shape": shape, "offset": spec.offset}
+
+
+def _picture(artifact: Artifact, spec: TensorSpec) -> Fields:
+    return {"picture": artifact.pictures[spec.name]} if spec.name in artifact.pictures else {}
 
 
 def _file(file: BundleFile) -> Fields:

@@ -37,7 +37,7 @@ def render_types(artifact: Artifact, template: str) -> str:
     own = "\n".join(
         (
             f"export type Backend = {backends};\n",
-            _inputs(artifact.inputs, " | OnDevice" if on_device else ""),
+            _inputs(artifact, " | OnDevice" if on_device else ""),
             _interface("Outputs", artifact.outputs, _output),
             _infos("InputInfo", artifact.inputs),
             _infos("OutputInfo", artifact.outputs),
@@ -49,9 +49,13 @@ def render_types(artifact: Artifact, template: str) -> str:
     return text
 
 
-def _inputs(specs: Sequence[TensorSpec], more: str) -> str:
+def _inputs(artifact: Artifact, more: str) -> str:
     """A shape may stand beside any of them, and has to where lengths alone leave a choice."""
-    return _interface("Inputs", specs, lambda s: _either(f"{_ACCEPTED[s.dtype]}{more}"))
+
+    def type_of(spec: TensorSpec) -> str:
+        return "Picture" if spec.name in artifact.pictures else _either(f"{_ACCEPTED[spec.dtype]}{more}")
+
+    return _interface("Inputs", artifact.inputs, type_of)
 
 
 def _either(data: str) -> str:

@@ -49,6 +49,8 @@ def _optional_parts(artifact: Artifact) -> Iterator[str]:
     """The parts of optional.js that the runtime needs for this model."""
     if artifact.dimensions:
         yield "sizes"
+    if artifact.pictures:
+        yield "pictures"
     devices = [part for part in artifact.backends if isinstance(part, DeviceArtifact)]
     if any(part.host is not None for part in devices):
         yield "host"

@@ -127,6 +127,7 @@ def make_artifact_of(target: CompileTarget, lowered: Lowered, work: Work) -> tup
         tensors.dimensions,
         tensors.refusals,
         weights.types,
+        _pictures(work),
     )
     return artifact, part.plan
 
@@ -186,11 +187,17 @@ def _make_artifact(model: Source, work: Work, report: Report) -> Artifact:
         report.dimensions,
         report.refusals,
         weights.types,
+        _pictures(work),
     )
     report.weights, report.weight_types = len(artifact.weights), weights.types
     if report.wasm is not None:
         report.memory = memory_bytes(work.name, report.wasm, artifact.weight_memory)
     return artifact
+
+
+def _pictures(work: Work) -> dict[str, int]:
+    """The most rows and columns of pictures, by input."""
+    return {p.value.name: p.format.most for p in work.pictures}
 
 
 def _by_preference(report: Report) -> tuple[DeviceArtifact | WasmArtifact, ...]:

@@ -12,6 +12,7 @@ from ..ir.rewrite import rewrite
 
 def divide_indices(kernel: Kernel) -> Kernel:
     """i // 8, i % 8, i // 6, i % 6   ->   i >> 3, i & 7, i / 6, i - i / 6 * 6          (0 <= i, int32)
+    i // n, i % n                  ->   i / n, i - i / n * n                           (0 <= i, 0 < n)
 
     A shift rounds down whatever the sign, and so does a mask; the others need the range, for indices that tables hold
     that of their elements.
@@ -30,6 +31,9 @@ def divide_indices(kernel: Kernel) -> Kernel:
                     return None
                 quotient = Binary("/", a, Const(divisor))
                 return quotient if op == "//" else a - quotient * divisor
+            case Binary("//" | "%" as op, a, b) if n.dtype == I32:
+                if (range_of(a) or ranges.of(a))[0] >= 0 and (range_of(b) or ranges.of(b))[0] > 0:
+                    return Binary("/", a, b) if op == "//" else a - Binary("/", a, b) * b
         return None
 
     body = rewrite(kernel.body, rule)

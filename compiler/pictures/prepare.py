@@ -17,11 +17,17 @@ if TYPE_CHECKING:
 
 
 def open_picture(file: Path) -> Image:
-    """The picture in a file, in red, green and blue. Raises InputError for what is none, and without Pillow."""
+    """The picture in a file as a page shows it: upright, in red, green and blue, over white where it is transparent.
+    Raises InputError for what is none, and without Pillow."""
     pillow = _pillow()
     try:
         with pillow.open(file) as opened:
-            return cast("Image", opened.convert("RGB"))
+            image = upright(opened)
+            if not image.has_transparency_data:
+                return image.convert("RGB")
+            image = image.convert("RGBA")
+            white = pillow.new("RGBA", image.size, "white")
+            return cast("Image", pillow.alpha_composite(white, image).convert("RGB"))
     except Exception as error:  # decoders raise errors of many classes for damaged files
         raise InputError(f"{file} cannot be read as a picture ({error}); remove it, or save it again") from None
 
@@ -71,6 +77,13 @@ def _overlap(length: int, first: int, count: int) -> tuple[slice, slice]:
     """The elements of the result that are of the resized picture, and those of that."""
     begin, end = max(-first, 0), min(length - first, count)
     return slice(begin, end), slice(begin + first, end + first)
+
+
+def upright(image: Image) -> Image:
+    """The picture turned as its Exif data say."""
+    from PIL.ImageOps import exif_transpose
+
+    return exif_transpose(image)
 
 
 def _pillow() -> Any:

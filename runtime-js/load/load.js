@@ -95,6 +95,8 @@ export async function load(manifest, options = {}) {
   const life = new AbortController();
   const enqueue = queueRuns(life.signal);
   const check = (/** @type {unknown} */ values) => checkInputs(inputs, values, info, dimensions, optional.sizes);
+  // Waited for only where a file has to be decoded: arrays are those of the time of the call.
+  const replacePictures = (/** @type {unknown} */ values) => optional.pictures?.replaced(inputs, values) ?? values;
   return {
     inputs: inputs.map(publish),
     outputs: outputs.map(publish),
@@ -114,7 +116,8 @@ export async function load(manifest, options = {}) {
     async run(values, options = {}) {
       const { output } = checkRunOptions(options, info);
       const into = checkInto(outputs, options.into);
-      const { values: data, scalars } = check(values);
+      const given = replacePictures(values);
+      const { values: data, scalars } = check(given instanceof Promise ? await given : given);
       const { signal } = options;
       const results = await enqueue(data, (inputs) => use().run(inputs, scalars, { output, into, signal }), signal);
       return /** @type {any} */ (
@@ -128,7 +131,8 @@ export async function load(manifest, options = {}) {
     },
     async profile(values, options = {}) {
       const repeat = checkProfileOptions(options);
-      const { values: data, scalars } = check(values);
+      const given = replacePictures(values);
+      const { values: data, scalars } = check(given instanceof Promise ? await given : given);
       return enqueue(data, (inputs) => use().profile(inputs, scalars, repeat), options.signal);
     },
     async dispose() {
@@ -140,4 +144,5 @@ export async function load(manifest, options = {}) {
 }
 
 /** @param {TensorSpec} spec */
-const publish = ({ name, dtype, shape }) => Object.freeze({ name, dtype, shape: Object.freeze(shownShape(shape)) });
+const publish = ({ name, dtype, shape, picture }) =>
+  Object.freeze({ name, dtype, shape: Object.freeze(shownShape(shape)), ...(picture !== undefined && { picture }) });

@@ -11,7 +11,8 @@ import { elementOf, lengthOf, typedArray } from './dtypes.js';
  *   multiples; `input` is the number of the input whose element it is
  * @typedef {{ scalar: number, text: string }} Refusal a branch that does not fit the sizes that the model is compiled for: a
  *   run that takes it leaves another number than 0 in the scalar
- * @typedef {{ name: string, dtype: string, shape: readonly Size[] }} Spec
+ * @typedef {{ name: string, dtype: string, shape: readonly Size[], picture?: number }} Spec `picture`: the most rows and
+ *   columns of pictures, which fill it
  */
 
 /** @type {Readonly<Record<string, (a: number, b: number, c: number) => number>>} */
@@ -33,6 +34,7 @@ const operations = {
   '!=': (a, b) => Number(a !== b),
   and: (a, b) => a & b,
   or: (a, b) => a | b,
+  xor: (a, b) => a ^ b,
   not: (a) => Number(!a),
   neg: (a) => -a,
   select: (condition, a, b) => (condition ? a : b),

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,24 @@ def test_consumer_of_a_bundle_for_devices(tsc: Path, tmp_path: Path) -> None:
     assert "'\"webgpu\"'" in check(
         tsc, tmp_path, "import { load } from './bundle/model.js'; load({ backend: 'webgpu' });"
     )
+
+
+PICTURES = """
+import { load, type Inputs } from './bundle/model.js';
+
+const model = await load();
+declare const sources: [ImageData, ImageBitmap, HTMLImageElement, HTMLVideoElement, OffscreenCanvas, VideoFrame, File];
+for (const input of sources) await model.run({ input });
+await model.run({ input: { data: new Uint8ClampedArray(16), shape: [2, 2] } });
+export const most: number | undefined = model.inputs[0].picture;
+"""
+
+
+def test_consumer_of_pictures(tsc: Path, tmp_path: Path) -> None:
+    write_bundle(replace(tiny_artifact(), pictures={"input": 512}), tmp_path / "bundle")
+    assert check(tsc, tmp_path, PICTURES) == ""
+    wrong = PICTURES + "await model.run({ input: new Float32Array(16) });"
+    assert "Float32Array" in check(tsc, tmp_path, wrong)
 
 
 def test_mistakes_are_found(tsc: Path, tmp_path: Path) -> None:

@@ -44,14 +44,6 @@ class Side:
     first: Size
     surrounded: bool = False
 
-    def place(self, o: Expr) -> Expr:
-        """The index in the resized picture."""
-        return o + number(self.first)
-
-    def inside(self, o: Expr) -> Expr:
-        """Whether the picture has the element `o` of the result."""
-        return (self.place(o) >= 0) & (self.place(o) < number(self.resized))
-
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -96,16 +88,23 @@ RESIZES = {"crop": _crop, "letterbox": _letterbox, "letterbox-top-left": _top_le
 
 @dataclass(frozen=True, slots=True)
 class _Taps:
-    """For each element of a side of the result: the first of the pixels that it is made of, and their weights, of
+    """`facts` are how long the side becomes, and the first of its pixels that is taken. For each element of the result:
+    the first of the pixels that it is made of, and their weights, of
     _POINT bits after the point. Weights are those of so many pixels, of which some are zero."""
 
     side: Side
+    facts: Tensor
     first: Tensor
     weights: Tensor
 
     @property
     def reads(self) -> tuple[Tensor, ...]:
         return self.first, self.weights
+
+    def inside(self, o: Expr) -> Expr:
+        """Whether the picture has the element `o` of the result."""
+        place = o + self.facts[1,]
+        return (place >= 0) & (place < self.facts[0,])
 
     def total(self, o: Expr, element: Callable[[Expr], Expr]) -> Expr:
         """The sum of the weighted elements, int32, at these pixels."""
@@ -124,24 +123,28 @@ def _byte(total: Expr) -> Expr:
 
 
 def _taps(name: str, side: Side) -> _Taps:
-    n, r = number(side.size), number(side.resized)
-    m = number(larger(side.size, side.resized))
+    # Kernels read what sizes decide: as expressions these are longer than all else.
+    numbers = number(side.resized), number(side.first)
+    facts = compute(f"{name}.facts", (2,), (), lambda i: select(i.eq(0), *numbers))
+    n, r = number(side.size), maximum(facts[0,], 1)
+    m = maximum(n, r)
 
     def centre(o: Expr) -> Expr:
         """Twice the middle of an element of the picture, times `resized`."""
-        return (minimum(maximum(side.place(o), 0), r - 1) * 2 + 1) * n
+        return (minimum(maximum(o + facts[1,], 0), r - 1) * 2 + 1) * n
 
     first = compute(
-        f"{name}.first", (side.count,), (), lambda o: minimum(maximum(centre(o) - m * 2 + r, 0) // (r * 2), n - 1)
+        f"{name}.first", (side.count,), (facts,), lambda o: minimum(maximum(centre(o) - m * 2 + r, 0) // (r * 2), n - 1)
     )
-    count = size(number(divided(size(m * 2), side.resized)) + 2)
+    reach = number(larger(side.size, side.resized)) * 2
+    count = size(number(divided(size(reach), side.resized)) + 2)
 
     def share(tap: Expr, o: Expr) -> Expr:
         at = first[o,] + tap
         away = unary("abs", (at * 2 + 1) * r - centre(o))
         return select(at < n, maximum(m * 2 - away, 0), 0)
 
-    shares = compute(f"{name}.shares", (count, side.count), (first,), share)
+    shares = compute(f"{name}.shares", (count, side.count), (first, facts), share)
     totals = compute(
         f"{name}.totals", (side.count,), (shares,), lambda o: reduce_over("sum", (count,), lambda t: shares[t, o])
     )
@@ -154,7 +157,7 @@ def _taps(name: str, side: Side) -> _Taps:
         rest = (binary("shl", part, _POINT) - near * total) * 2
         return near + (rest >= total).cast(I32) - (rest < 0 - total).cast(I32)
 
-    return _Taps(side, first, compute(f"{name}.weights", shares.shape, (shares, totals), weight))
+    return _Taps(side, facts, first, compute(f"{name}.weights", shares.shape, (shares, totals), weight))
 
 
 def _picture(call: Call) -> Tensor:
@@ -207,11 +210,11 @@ def _picture(call: Call) -> Tensor:
     def element(*index: Expr) -> Expr:
         y, x, c = index[1:] if last else (*index[2:], index[1])
         pixel = _byte(totals.read([y, x * channels + c] if last else [c, y, x]))
-        within = [s.inside(o) for s, o in zip(sides, (y, x), strict=True) if s.surrounded]
+        within = [t.inside(o) for t, o in ((down, y), (across, x)) if t.side.surrounded]
         return select(all_of(*within), pixel, fill[channels - 1 - c if flip else c,]) if within else pixel
 
     result = (1, rows, columns, channels) if last else (1, channels, rows, columns)
-    return compute(name, result, (totals, fill), element)
+    return compute(name, result, (totals, fill, *(t.facts for t in (down, across) if t.side.surrounded)), element)
 
 
 OPERATORS = {"Picture": _picture}
