@@ -56,7 +56,7 @@ def split_contractions(program: TensorProgram, occupancy: int, choices: LayerCho
         count = choices(t).choose("split_k", count_parts(t, product, occupancy))
         if count == 1:
             return [t]
-        partial = _partial(t, product.over, count)
+        partial = partial_sums(t, product.over, count)
         whole = _whole(t, partial, count)
         if t.rank > 2:  # an image: the axis of parts replaces its batch
             images.update((partial.buffer, whole.buffer))
@@ -102,7 +102,7 @@ def count_parts(t: Tensor, product: Product, occupancy: int) -> list[int]:
     return ordered(preferred, [1, *fitting])
 
 
-def _partial(t: Tensor, over: Var, parts: int) -> Tensor:
+def partial_sums(t: Tensor, over: Var, parts: int) -> Tensor:
     """Parts of the sum along a first axis, which replaces a batch of one."""
     whole = t.body
     assert isinstance(whole, Reduce)

@@ -11,13 +11,14 @@ import numpy as np
 from ..choices import ordered
 from ..dtypes import F32, I32
 from ..ir.contraction import find_contraction, loaded_operand
-from ..ir.nodes import Binary, Buffer, Cast, Expr, Load, Node, Var
+from ..ir.nodes import Binary, Buffer, Cast, Const, Expr, Load, Node, Var
 from ..ir.reduction import Reduce
 from ..ir.rewrite import free_vars, loads, rewrite
 from .bound_elements import span_of
 from .layer_choices import LayerChoices
 from .program import TensorProgram
 from .replace_tensors import replace_tensors
+from .split_contractions import LEAST, partial_sums
 from .sum_in_floats import FloatOperands, without_sums
 from .tensor import Tensor, compute
 
@@ -30,27 +31,41 @@ def sum_exactly(program: TensorProgram, choices: LayerChoices) -> TensorProgram:
     ->  y[i] = sum over k of float32(x[i, k]) * float32(w[k])
 
     for constants w and sums that are at most LARGEST in whatever order their terms are added. Other readers convert
-    the sum to int32. The choice is `sums`.
+    the sum to int32. Larger sums of matrices are made in parts, which are added up in int32. The choice is `sums`.
     """
     floats: dict[Buffer, Tensor] = {}
     totals: set[Tensor] = set()
     operands = FloatOperands()
 
     def make(t: Tensor) -> tuple[Tensor, ...]:
-        if not _is_small(t):
+        split = _count_parts(t)
+        if split is None:
             return (_read_floats(t, floats),)
         parts = operands.sum(replace(t, buffer=Buffer(f"{t.name}.float", t.extents, F32)), t)
         if parts is None or choices(t).choose("sums", ordered("float32", ["int32", "float32"])) == "int32":
             return (t,)
+        totals.add(t)
+        operands.keep(parts)
+        over, count = split
+        if count > 1:
+            partial = partial_sums(parts[-1], over, count)
+            return *parts[:-1], partial, _added_up(t, partial, count)
         floats[t.buffer] = parts[-1]
         whole = compute(t.name, t.shape, (parts[-1],), lambda *i: parts[-1].read(i).cast(I32))
         total = replace(t, axes=whole.axes, body=whole.body, reads=whole.reads)
-        totals.update((t, total))
-        operands.keep(parts)
+        totals.add(total)
         return *parts, total
 
     result = replace_tensors(program, make)
     return without_sums(result, totals) if totals else program
+
+
+def _added_up(t: Tensor, partial: Tensor, parts: int) -> Tensor:
+    """The sum of the parts in int32, in the buffer of `t`."""
+    part = Var("part", parts)
+    axes = t.axes if t.rank <= 2 else t.axes[1:]
+    body = Reduce("sum", (part,), Load(partial.buffer, (part, *axes)).cast(I32), Const(0))
+    return replace(t, body=body, reads=(partial,))
 
 
 def _read_floats(t: Tensor, floats: dict[Buffer, Tensor]) -> Tensor:
@@ -70,32 +85,41 @@ def _read_floats(t: Tensor, floats: dict[Buffer, Tensor]) -> Tensor:
     return replace(t, body=body, reads=tuple(r for r in reads if r.buffer in used))
 
 
-def _is_small(t: Tensor) -> bool:
-    """Whether `t` is a sum of products with a constant that has rows and columns, and sums of its terms are at most
-    LARGEST."""
+def _count_parts(t: Tensor) -> tuple[Var, int] | None:
+    """The longest axis of `t`, a sum of products with a constant that has columns, and the fewest equal parts of it such
+    that sums of their terms are at most LARGEST; None for other tensors."""
     if t.dtype != I32 or not isinstance(t.body, Reduce) or t.body.op != "sum":
-        return False
+        return None
     contraction = find_contraction(t.axes, t.body.axes, t.body.value)
     if contraction is None or not isinstance(t.body.value, Binary) or t.body.value.op != "*":
-        return False
+        return None
     by_buffer = {r.buffer: r for r in t.reads}
     for way in contraction.orientations:
         x, w = loaded_operand(way.a), loaded_operand(way.b)
-        if x is None or w is None or not way.columns:
+        if x is None or w is None or not way.columns or not way.over or x.buffer is w.buffer:
             continue
         data = by_buffer[w.buffer].data
-        if data is not None and x.buffer is not w.buffer:
+        if data is not None:
+            longest = max(way.over, key=lambda v: v.extent)
+            matrix = t.axes[-1] in way.columns and (t.rank <= 2 or t.extents[0] == 1) and not t.is_dynamic
+            counts = range(1, longest.extent // LEAST + 1) if matrix else ()
             largest = max(map(abs, span_of(by_buffer[x.buffer])))
-            return largest * _largest_sum(data, w, t.body.axes) <= LARGEST
-    return False
+            for n in (1, *(n for n in counts if n > 1 and longest.extent % n == 0)):
+                if largest * _largest_sum(data, w, t.body.axes, longest, n) <= LARGEST:
+                    return longest, n
+    return None
 
 
-def _largest_sum(data: np.ndarray, w: Load, over: tuple[Var, ...]) -> int:
-    """An upper bound of the absolute values in a sum over axes of the elements `w` of `data`."""
+def _largest_sum(data: np.ndarray, w: Load, over: tuple[Var, ...], along: Var, parts: int) -> int:
+    """An upper bound of the absolute values in a sum over axes, `along` one of which it is in `parts`, of the elements
+    `w` of `data`."""
     sizes = np.abs(data.astype(np.int64))
-    summed = [d for d, i in enumerate(w.indices) if i in over and list(w.indices).count(i) == 1]
-    others = [v for d, i in enumerate(w.indices) if d not in summed for v in free_vars(i)]
+    indices = list(w.indices)
+    summed = [d for d, i in enumerate(indices) if i in over and indices.count(i) == 1]
+    others = [v for d, i in enumerate(indices) if d not in summed for v in free_vars(i)]
     if any(v in over for v in others):
         return prod(v.extent for v in over) * int(sizes.max(initial=0))
-    repeated = prod(v.extent for v in over if all(v is not w.indices[d] for d in summed))
-    return repeated * int(sizes.sum(axis=tuple(summed)).max(initial=0))
+    repeated = prod(v.extent for v in over if v not in indices)
+    split = indices.index(along)
+    columns = np.moveaxis(sizes.sum(axis=tuple(d for d in summed if d != split), keepdims=True), split, -1)
+    return repeated * int(columns.reshape(-1, parts, along.extent // parts).sum(axis=-1).max(initial=0))

@@ -44,14 +44,23 @@ def test_matrices_and_convolutions(zeros: tuple[int, int]) -> None:
     check(proto, {"x": random_integers(generator, (2, 3, 5, 4), np.uint8)}, F32)
 
 
-@pytest.mark.parametrize(("last", "sums"), [(0, F32), (1, I32)])
-def test_the_largest_sum_that_float32_holds(last: int, sums: DType) -> None:
-    """518 times 255 * 127, and what is left up to 2**24; one more might be rounded."""
-    w = np.full((519, 2), 127, np.int8)
-    terms = LARGEST // 255
-    w[518] = terms - 127 * 518 + last
-    x = np.full((1, 519), 255, np.uint8)
-    check(integer_product("MatMulInteger", x.shape, w, (0, 0)), {"x": x}, sums)
+@pytest.mark.parametrize(
+    ("length", "last", "sums", "parts"), [(519, 0, F32, 1), (519, 1, F32, 3), (521, 1, I32, 1), (1042, 0, F32, 2)]
+)
+@pytest.mark.parametrize("batch", [(), (1,)])
+def test_the_largest_sum_that_float32_holds(
+    length: int, last: int, sums: DType, parts: int, batch: tuple[int, ...]
+) -> None:
+    """518 times 255 * 127, and what is left up to 2**24; one more might be rounded. There are parts of a length that
+    has divisors."""
+    w = np.zeros((length, 2), np.int8)
+    w[:518] = 127
+    w[518] = LARGEST // 255 - 127 * 518 + last
+    w[521:] = 100
+    x = np.full((*batch, 3, length), 255, np.uint8)
+    after = check(integer_product("MatMulInteger", x.shape, w, (0, 0)), {"x": x}, sums)
+    products = next(t for t in after.tensors if isinstance(t.body, Reduce) and isinstance(t.body.value, Binary))
+    assert products.extents == ((parts,) if parts > 1 else batch) + (3, 2)
 
 
 def test_readers_have_floats_or_convert_them() -> None:
