@@ -86,8 +86,8 @@ def _read_floats(t: Tensor, floats: dict[Buffer, Tensor]) -> Tensor:
 
 
 def _count_parts(t: Tensor) -> tuple[Var, int] | None:
-    """The longest axis of `t`, a sum of products with a constant that has columns, and the fewest equal parts of it such
-    that sums of their terms are at most LARGEST; None for other tensors."""
+    """The longest axis of `t`, a sum of products with a constant that has columns, and the fewest equal parts of it, of
+    which sums are at most LARGEST; None for other tensors."""
     if t.dtype != I32 or not isinstance(t.body, Reduce) or t.body.op != "sum":
         return None
     contraction = find_contraction(t.axes, t.body.axes, t.body.value)
