@@ -55,6 +55,12 @@ SCRIPT = """
   };
   const model = await bundle.load({ backend: argument.backend });
   const results = {};
+  let reads = 0;
+  const { getImageData } = OffscreenCanvasRenderingContext2D.prototype;
+  OffscreenCanvasRenderingContext2D.prototype.getImageData = function (...given) {
+    reads++;
+    return getImageData.apply(this, given);
+  };
   for (const kind of argument.kinds) {
     if (kind === 'VideoFrame' && !globalThis.VideoFrame) continue;
     const picture = await sources[kind]();
@@ -62,9 +68,10 @@ SCRIPT = """
     results[kind] = [...y];
     picture.close?.();
   }
-  const facts = { backend: model.info().backend, inputs: model.inputs };
+  OffscreenCanvasRenderingContext2D.prototype.getImageData = getImageData;
+  const { backend } = model.info();
   await model.dispose();
-  return { results, ...facts };
+  return { results, backend, reads };
 """
 
 
@@ -85,6 +92,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         slope = np.linspace(0, 160, width)[None, :, None] + np.linspace(0, 95, height)[:, None, None]
         pixels = np.clip(slope + generator.normal(0, 50, (height, width, 3)), 0, 255).astype(np.uint8)
         Image.fromarray(pixels).save(folder / "site" / "pictures" / f"{name}.png")
+    clear = np.dstack([np.full((30, 40, 3), (20, 120, 220)), np.linspace(0, 255, 40)[None].repeat(30, 0)])
+    Image.fromarray(clear.astype(np.uint8)).save(folder / "site" / "pictures" / "clear.png")
     (folder / "site" / "pictures" / "text.png").write_text("no picture")
     return folder / "site"
 
@@ -100,9 +109,11 @@ def test_whatever_a_page_has(page: Page, site: Site, folder: Path, backend: str)
     open_page(page, site, "bundles.html?bundle")
     need_backend(page, backend)
     for name in SIZES if backend == "wasm" else ("wide", "large"):
-        kinds = KINDS if backend == "wasm" else ("ImageBitmap", "HTMLImageElement", "VideoFrame", "ImageData")
+        kinds = KINDS if backend == "wasm" else ("ImageBitmap", "Blob", "HTMLImageElement", "VideoFrame", "ImageData")
         got = value(page, SCRIPT, {"name": name, "backend": backend, "kinds": kinds})
         assert got["backend"] == backend
+        # A GPU takes bitmaps of pictures that need not be reduced.
+        assert (got["reads"] == 0) == (backend != "wasm" and name != "large")
         want = prepare(open_picture(folder / "pictures" / f"{name}.png"), target()).ravel()
         assert {*kinds} - got["results"].keys() <= {"VideoFrame"}
         for kind, elements in got["results"].items():
@@ -110,6 +121,20 @@ def test_whatever_a_page_has(page: Page, site: Site, folder: Path, backend: str)
             # A frame of video may be stored by brightness and colour.
             tolerance = 0.1 if kind == "VideoFrame" and browser_name(page) == "firefox" else 1e-5
             assert difference.max() <= tolerance, (kind, name, difference.max())
+
+
+@pytest.mark.parametrize("backend", ["wasm", "webgl", "webgpu"])
+def test_transparent_pictures_are_over_white(page: Page, site: Site, folder: Path, backend: str) -> None:
+    """As the page and the reference show them."""
+    open_page(page, site, "bundles.html?bundle")
+    need_backend(page, backend)
+    kinds = ["Blob", "HTMLImageElement", "ImageBitmap"]
+    got = value(page, SCRIPT, {"name": "clear", "backend": backend, "kinds": kinds})
+    want = prepare(open_picture(folder / "pictures" / "clear.png"), target()).ravel()
+    assert want.max() - want.min() > 1
+    for kind, elements in got["results"].items():
+        # Alpha is multiplied in bytes.
+        assert np.abs(np.array(elements, np.float32) - want).max() <= 3 / 255 / 0.22, kind
 
 
 def test_inputs_say_that_they_take_pictures(page: Page, site: Site) -> None:
@@ -161,24 +186,25 @@ def test_pictures_of_other_origins(page: Page, site: Site, folder: Path, tmp_pat
     shutil.copytree(folder / "pictures", tmp_path / "pictures")
     with serve(tmp_path) as other:
         open_page(page, site, "bundles.html?bundle")
-        got = outcome(
-            page,
-            """
-            const image = new Image();
-            image.src = `${argument}pictures/wide.png`;
-            await image.decode();
-            const model = await bundle.load({ backend: 'wasm', worker: false });
-            try {
-              await model.run({ x: image });
-            } finally {
-              await model.dispose();
-            }
-            """,
-            other.url,
-        )
-    assert got["name"] == "TypeError"
-    assert "of another origin cannot be read" in got["message"]
-    assert "crossOrigin = 'anonymous'" in got["message"]
+        for backend, worker in (("wasm", False), ("webgl", False), ("webgl", True)):
+            got = outcome(
+                page,
+                """
+                const image = new Image();
+                image.src = `${argument.url}pictures/wide.png`;
+                await image.decode();
+                const model = await bundle.load(argument.options);
+                try {
+                  await model.run({ x: image });
+                } finally {
+                  await model.dispose();
+                }
+                """,
+                {"url": other.url, "options": {"backend": backend, "worker": worker}},
+            )
+            assert got.get("name") == "TypeError", (backend, worker, got)
+            assert "of another origin cannot be read" in got["message"]
+            assert "crossOrigin = 'anonymous'" in got["message"]
 
 
 @pytest.mark.parametrize("backend", ["wasm", "webgl", "webgpu"])

@@ -47,7 +47,8 @@ type Global<Name extends string> = typeof globalThis extends { [K in Name]: { pr
  * An input that is on the device already. A GPUBuffer (backend webgpu, no worker, usage COPY_SRC) holds the elements
  * in 32 bits each: float16 as float32, small integers and bool as int32. A GPUTexture (the same, usage
  * TEXTURE_BINDING) or an ImageBitmap (webgpu and webgl) fills a float32 input of shape [1, 3, height, width] or
- * [1, height, width, 3] with red, green and blue from 0 to 1, and must have just that width and height.
+ * [1, height, width, 3] with red, green and blue from 0 to 1, and must have just that width and height; an input of pixels
+ * takes them in any size, a texture as it is, without transparency.
  */
 export type OnDevice = Global<'GPUBuffer'> | Global<'GPUTexture'> | Global<'ImageBitmap'>;
 

@@ -94,8 +94,8 @@ export function uploadInputs({ words, forHost, runs, scalars }, { plan, program,
       device.write(value, reach < whole.length ? /** @type {Words} */ (whole.subarray(0, reach)) : whole);
     } else if ('mapState' in input) device.copy(value, input, at(runs, i));
     else {
-      const { dtype, shape } = /** @type {Spec} */ (plan.inputs[i]);
-      const picture = pictureOf(dtype, shapeOf(shape, scalars));
+      const spec = /** @type {Spec} */ (plan.inputs[i]);
+      const picture = pictureOf(spec, shapeOf(spec.shape, scalars));
       device.draw(value, input, /** @type {import('../values/check_inputs.js').Picture} */ (picture));
     }
   });

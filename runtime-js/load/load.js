@@ -95,8 +95,21 @@ export async function load(manifest, options = {}) {
   const life = new AbortController();
   const enqueue = queueRuns(life.signal);
   const check = (/** @type {unknown} */ values) => checkInputs(inputs, values, info, dimensions, optional.sizes);
-  // Waited for only where a file has to be decoded: arrays are those of the time of the call.
-  const replacePictures = (/** @type {unknown} */ values) => optional.pictures?.replaced(inputs, values) ?? values;
+  /**
+   * @template T
+   * @param {unknown} values
+   * @param {(data: import('../start_first.js').Input[], scalars: number[]) => Promise<T>} run
+   * @returns {Promise<T>}
+   */
+  const withInputs = (values, run) => {
+    const checked = async (/** @type {unknown} */ given) => {
+      const { values: data, scalars } = check(given);
+      return run(data, scalars);
+    };
+    return optional.pictures
+      ? optional.pictures.using(inputs, values, info.backend !== 'wasm', checked)
+      : checked(values);
+  };
   return {
     inputs: inputs.map(publish),
     outputs: outputs.map(publish),
@@ -116,10 +129,10 @@ export async function load(manifest, options = {}) {
     async run(values, options = {}) {
       const { output } = checkRunOptions(options, info);
       const into = checkInto(outputs, options.into);
-      const given = replacePictures(values);
-      const { values: data, scalars } = check(given instanceof Promise ? await given : given);
       const { signal } = options;
-      const results = await enqueue(data, (inputs) => use().run(inputs, scalars, { output, into, signal }), signal);
+      const results = await withInputs(values, (data, scalars) =>
+        enqueue(data, (inputs) => use().run(inputs, scalars, { output, into, signal }), signal),
+      );
       return /** @type {any} */ (
         Object.fromEntries(
           outputs.map((spec, i) => {
@@ -131,9 +144,9 @@ export async function load(manifest, options = {}) {
     },
     async profile(values, options = {}) {
       const repeat = checkProfileOptions(options);
-      const given = replacePictures(values);
-      const { values: data, scalars } = check(given instanceof Promise ? await given : given);
-      return enqueue(data, (inputs) => use().profile(inputs, scalars, repeat), options.signal);
+      return withInputs(values, (data, scalars) =>
+        enqueue(data, (inputs) => use().profile(inputs, scalars, repeat), options.signal),
+      );
     },
     async dispose() {
       life.abort(new RunError('disposed', 'the model was disposed of'));

@@ -8,7 +8,10 @@ import { extentsOf, shapeOf, shownShape } from './sizes.js';
 /** @typedef {import('../model.js').TypedArray} TypedArray */
 /** @typedef {import('./sizes.js').Spec} Spec */
 /** @typedef {{ backend: string, worker: boolean }} Where */
-/** @typedef {{ height: number, width: number, planar: boolean }} Picture */
+/**
+ * @typedef {{ height: number, width: number, planar: boolean, stride?: number }} Picture `stride`: words of pixels, so many of
+ *   them in a row of memory; without it elements of colours, channel by channel or not
+ */
 
 const onDevice = ['GPUBuffer', 'GPUTexture', 'ImageBitmap'];
 
@@ -21,12 +24,14 @@ const describe = ({ dtype, shape }) => {
 };
 
 /**
- * Height and width of the picture that an input takes: float32, [1, 3, height, width] or [1, height, width, 3].
- * @param {string} dtype
+ * Height and width of the picture that an input takes: words of pixels, or float32, [1, 3, height, width] or [1, height,
+ * width, 3].
+ * @param {Pick<Spec, 'dtype' | 'picture'>} spec
  * @param {readonly number[]} shape
  * @returns {Picture | undefined}
  */
-export function pictureOf(dtype, [n, a = 0, b = 0, c = 0, ...more]) {
+export function pictureOf({ dtype, picture }, [n, a = 0, b = 0, c = 0, ...more]) {
+  if (picture !== undefined) return { height: Number(n), width: a, planar: false, stride: picture };
   if (dtype !== 'float32' || n !== 1 || more.length) return undefined;
   if (a === 3) return { height: b, width: c, planar: true };
   return c === 3 ? { height: a, width: b, planar: false } : undefined;
@@ -34,13 +39,13 @@ export function pictureOf(dtype, [n, a = 0, b = 0, c = 0, ...more]) {
 
 /**
  * Whether an input that is no array can be used; if not, why.
- * @param {string} dtype
+ * @param {Spec} spec
  * @param {readonly number[]} shape
  * @param {string} kind
  * @param {any} value
  * @param {Where} where
  */
-function refuse(dtype, shape, kind, value, { backend, worker }) {
+function refuse(spec, shape, kind, value, { backend, worker }) {
   const needs = kind === 'ImageBitmap' ? ['webgpu', 'webgl'] : ['webgpu'];
   const one = `${kind === 'ImageBitmap' ? 'an' : 'a'} ${kind}`;
   if (!needs.includes(backend)) return `${one} needs the backend ${needs.join(' or ')}, this model runs on ${backend}`;
@@ -51,7 +56,7 @@ function refuse(dtype, shape, kind, value, { backend, worker }) {
       return `a GPUBuffer must have ${bytes} bytes (32 bits an element) and the usage COPY_SRC`;
     return undefined;
   }
-  const picture = pictureOf(dtype, shape);
+  const picture = pictureOf(spec, shape);
   if (!picture) return `${one} fills a float32 input of shape [1, 3, height, width] or [1, height, width, 3] only`;
   if (value.width !== picture.width || value.height !== picture.height)
     return `expected ${one} of ${picture.width} x ${picture.height} pixels, got ${value.width} x ${value.height}`;
@@ -68,9 +73,10 @@ function refuse(dtype, shape, kind, value, { backend, worker }) {
  * @param {unknown} shape
  * @returns {readonly number[] | undefined}
  */
-function givenShape({ name, shape: sizes }, kind, value, shape) {
-  if (shape === undefined && /^(GPUTexture|ImageBitmap)$/.test(kind) && sizes.length === 4) {
+function givenShape({ name, shape: sizes, picture }, kind, value, shape) {
+  if (shape === undefined && /^(GPUTexture|ImageBitmap)$/.test(kind) && (picture || sizes.length === 4)) {
     const { width, height } = value;
+    if (picture) return [height, width];
     return sizes[1] === 3 ? [1, 3, height, width] : [1, height, width, 3];
   }
   if (shape === undefined) return undefined;
@@ -123,7 +129,7 @@ export function checkInputs(specs, inputs, where, dimensions = [], sizes = undef
     const name = JSON.stringify(spec.name);
     const shape = shapeOf(spec.shape, scalars);
     if (!array) {
-      const reason = refuse(spec.dtype, shape, kind, value, where);
+      const reason = refuse(spec, shape, kind, value, where);
       if (reason) throw new TypeError(`input ${name}: ${reason}`);
       return value;
     }

@@ -4,6 +4,7 @@ import { kindOf } from './check_names.js';
 
 /** @typedef {import('./sizes.js').Spec} Spec */
 /** @typedef {{ data: Int32Array, shape: number[] }} Words of pixels, red in the lowest byte, [height, width] */
+/** @typedef {Words | { data: ImageBitmap, shape: number[], made?: boolean }} Pixels `made`: a bitmap to be closed after the run */
 
 /** How large a picture is, by its class, in pixels of its file. @type {Readonly<Record<string, (source: any) => number[]>>} */
 const sizes = {
@@ -22,40 +23,62 @@ const EXPECTED = `a picture (ImageData, ${Object.keys(sizes).join(', ')} or Blob
 red, green, blue and alpha of each pixel in a Uint8ClampedArray`;
 
 /**
- * The inputs with words in place of pictures; a promise of them where a file has to be decoded.
+ * A run with words of pixels in place of pictures, or with bitmaps, which a GPU takes without their being read. It begins at
+ * once, unless a file has to be decoded or a bitmap to be made.
+ * @template T
  * @param {readonly Spec[]} specs
  * @param {any} inputs
+ * @param {boolean} onDevice whether the backend takes bitmaps
+ * @param {(inputs: any) => Promise<T>} run
+ * @returns {Promise<T>}
  * @throws {TypeError} what is no picture, or cannot be read
  */
-function replaced(specs, inputs) {
-  if (kindOf(inputs) !== 'an object') return inputs;
-  /** @type {[string, Words | Promise<Words>][]} */
+async function using(specs, inputs, onDevice, run) {
+  if (kindOf(inputs) !== 'an object') return run(inputs);
+  /** @type {[string, Pixels | Promise<Pixels>][]} */
   const found = [];
   for (const { name, picture } of specs) {
-    if (picture !== undefined && Object.hasOwn(inputs, name)) {
-      const label = `input ${JSON.stringify(name)}`;
-      const words = wordsOf(label, inputs[name], picture);
-      if (words) found.push([name, words]);
-    }
+    if (picture === undefined || !Object.hasOwn(inputs, name)) continue;
+    const pixels = pixelsOf(`input ${JSON.stringify(name)}`, inputs[name], picture, onDevice);
+    if (pixels) found.push([name, pixels]);
   }
-  const all = (/** @type {readonly [string, Words][]} */ entries) => ({ ...inputs, ...Object.fromEntries(entries) });
-  if (!found.some(([, words]) => words instanceof Promise)) return all(/** @type {[string, Words][]} */ (found));
-  return Promise.all(found.map(async ([name, words]) => /** @type {[string, Words]} */ ([name, await words]))).then(
-    all,
-  );
+  /** @type {[string, Pixels][]} */
+  const taken = [];
+  for (const [name, pixels] of found) taken.push([name, pixels instanceof Promise ? await pixels : pixels]);
+  const plain = taken.map(([name, { data, shape }]) => [name, { data, shape }]);
+  try {
+    return await run({ ...inputs, ...Object.fromEntries(plain) });
+  } catch (error) {
+    const { name } = /** @type {Error} */ (error);
+    const [first] = taken.find(([, pixels]) => 'made' in pixels) ?? [];
+    if (first && /^(Security|DataClone)Error$/.test(name)) throw unreadable(`input ${JSON.stringify(first)}`, error);
+    throw error;
+  } finally {
+    for (const [, pixels] of taken) if ('made' in pixels) pixels.data.close();
+  }
 }
 
 /**
  * @param {string} label
  * @param {any} value
  * @param {number} most
- * @returns {Words | Promise<Words> | undefined} undefined for what is on the device
+ * @param {boolean} onDevice
+ * @returns {Pixels | Promise<Pixels> | undefined} undefined for what is on the device
  */
-function wordsOf(label, value, most) {
+function pixelsOf(label, value, most, onDevice) {
   const kind = kindOf(value);
-  if (files.includes(kind)) return decoded(label, value, most);
+  if (files.includes(kind)) return decoded(label, value, most, onDevice);
   if (kind === 'ImageData') return reduced({ data: asWords(value.data), shape: [value.height, value.width] }, most);
-  if (kind in sizes) return reduced(drawn(label, kind, value), most);
+  if (kind in sizes) {
+    const [width, height] = sizeOf(label, kind, value);
+    if (!onDevice || Math.max(width, height) > most) return reduced(drawn(label, kind, value), most);
+    if (kind === 'ImageBitmap') return { data: value, shape: [height, width] };
+    return createImageBitmap(value, PREMULTIPLIED).then((data) => ({
+      data,
+      shape: [data.height, data.width],
+      made: true,
+    }));
+  }
   if (kind === 'an object' && bytes.includes(kindOf(value.data))) {
     const [height, width, ...more] = Array.isArray(value.shape) ? value.shape : [];
     const data = asWords(value.data);
@@ -63,7 +86,7 @@ function wordsOf(label, value, most) {
       throw new TypeError(`${label}: its shape must be [height, width], of four bytes a pixel`);
     return reduced({ data, shape: [height, width] }, most);
   }
-  if (kind === 'GPUBuffer' || (kind === 'an object' && kindOf(value.data) === 'GPUBuffer')) return undefined;
+  if (/^GPU/.test(kind) || (kind === 'an object' && /^GPU/.test(kindOf(value.data)))) return undefined;
   throw new TypeError(`${label}: expected ${EXPECTED}, got ${kind}`);
 }
 
@@ -71,20 +94,49 @@ function wordsOf(label, value, most) {
  * @param {string} label
  * @param {Blob} file
  * @param {number} most
+ * @param {boolean} onDevice
+ * @returns {Promise<Pixels>}
  */
-async function decoded(label, file, most) {
+async function decoded(label, file, most, onDevice) {
   /** @type {ImageBitmap} */
-  let bitmap;
+  let data;
   try {
-    bitmap = await createImageBitmap(file);
+    data = await createImageBitmap(file, PREMULTIPLIED);
   } catch (error) {
     throw new TypeError(`${label}: the file is no picture that the browser can decode (${error})`);
   }
+  const { width, height } = data;
+  if (onDevice && Math.max(width, height) <= most) return { data, shape: [height, width], made: true };
   try {
-    return reduced(drawn(label, 'ImageBitmap', bitmap), most);
+    return reduced(drawn(label, 'ImageBitmap', data), most);
   } finally {
-    bitmap.close();
+    data.close();
   }
+}
+
+const PREMULTIPLIED = /** @type {const} */ ({ premultiplyAlpha: 'premultiply' }); // as pictures are put over white
+
+/**
+ * @param {string} label
+ * @param {string} kind
+ * @param {any} source
+ * @returns {[number, number]} width and height
+ */
+function sizeOf(label, kind, source) {
+  const [width = 0, height = 0] = sizes[kind]?.(source) ?? [];
+  if (width && height) return [width, height];
+  const advice = { HTMLImageElement: ': await image.decode()', HTMLVideoElement: ': await its event loadeddata' };
+  const what = /** @type {Record<string, string>} */ (advice)[kind] ?? '';
+  throw new TypeError(`${label}: the ${kind} has no pixels${what}`);
+}
+
+/**
+ * @param {string} label
+ * @param {unknown} error
+ */
+function unreadable(label, error) {
+  const advice = "serve it with Access-Control-Allow-Origin, and set crossOrigin = 'anonymous' before its src";
+  return new TypeError(`${label}: the pixels of a picture of another origin cannot be read (${error}): ${advice}`);
 }
 
 /** @type {OffscreenCanvas | HTMLCanvasElement | undefined} */
@@ -98,12 +150,7 @@ let canvas;
  * @returns {Words}
  */
 function drawn(label, kind, source) {
-  const [width = 0, height = 0] = sizes[kind]?.(source) ?? [];
-  if (!width || !height) {
-    const advice = { HTMLImageElement: ': await image.decode()', HTMLVideoElement: ': await its event loadeddata' };
-    const what = /** @type {Record<string, string>} */ (advice)[kind] ?? '';
-    throw new TypeError(`${label}: the ${kind} has no pixels${what}`);
-  }
+  const [width, height] = sizeOf(label, kind, source);
   canvas ??= typeof OffscreenCanvas === 'function' ? new OffscreenCanvas(1, 1) : document.createElement('canvas');
   if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
   const context = /** @type {CanvasRenderingContext2D | null} */ (
@@ -117,8 +164,7 @@ function drawn(label, kind, source) {
     return { data: asWords(context.getImageData(0, 0, width, height).data), shape: [height, width] };
   } catch (error) {
     canvas = undefined; // it stays unreadable
-    const advice = "serve it with Access-Control-Allow-Origin, and set crossOrigin = 'anonymous' before its src";
-    throw new TypeError(`${label}: the pixels of a picture of another origin cannot be read (${error}): ${advice}`);
+    throw unreadable(label, error);
   }
 }
 
@@ -159,4 +205,4 @@ export function reduced({ data, shape: [height = 0, width = 0] }, most) {
   return { data: asWords(means), shape: [rows, columns] };
 }
 
-export const pictures = { replaced };
+export const pictures = { using };

@@ -1,16 +1,21 @@
-// An image or a texture becomes an input on WebGPU: red, green and blue from 0 to 1.
+// An image or a texture becomes an input on WebGPU: red, green and blue from 0 to 1, or words of pixels.
 import { TextureUsage } from '../gpu_flags.js';
 
 /** @param {import('../values/check_inputs.js').Picture} picture */
-const shader = ({ width, height, planar }) => `
+const shader = ({ width, height, planar, stride }) => `
 @group(0) @binding(0) var image: texture_2d<f32>;
-@group(0) @binding(1) var<storage, read_write> result: array<f32>;
+@group(0) @binding(1) var<storage, read_write> result: array<${stride ? 'u32' : 'f32'}>;
 @compute @workgroup_size(8, 8)
 fn main(@builtin(global_invocation_id) at: vec3u) {
-  if (at.x < ${width}u && at.y < ${height}u) {
+  let size = ${stride ? 'textureDimensions(image)' : `vec2u(${width}, ${height})`};
+  if (at.x < size.x && at.y < size.y) {
     let colour = textureLoad(image, at.xy, 0);
-    let pixel = at.y * ${width}u + at.x;
-    for (var c = 0u; c < 3u; c++) { result[${planar ? `c * ${width * height}u + pixel` : 'pixel * 3u + c'}] = colour[c]; }
+    let pixel = at.y * ${stride ?? width}u + at.x;
+    ${
+      stride
+        ? 'result[pixel] = pack4x8unorm(vec4(colour.rgb + 1 - colour.a, 1)); // over white'
+        : `for (var c = 0u; c < 3u; c++) { result[${planar ? `c * ${width * height}u + pixel` : 'pixel * 3u + c'}] = colour[c]; }`
+    }
   }
 }`;
 
@@ -18,12 +23,13 @@ fn main(@builtin(global_invocation_id) at: vec3u) {
 export function createPainter(device) {
   /** @type {Map<string, GPUComputePipeline>} */
   const pipelines = new Map();
-  /** @type {Map<string, GPUTexture>} where images are put, by size */
+  /** @type {Map<string, GPUTexture>} where images are put, by size; one for pictures of any size */
   const textures = new Map();
 
   /** @param {import('../values/check_inputs.js').Picture} picture */
   const pipelineFor = (picture) => {
-    const key = JSON.stringify(picture);
+    // Pictures of pixels have one shader for all sizes.
+    const key = String(picture.stride ?? JSON.stringify(picture));
     let pipeline = pipelines.get(key);
     if (!pipeline) {
       const module = device.createShaderModule({ code: shader(picture) });
@@ -35,19 +41,22 @@ export function createPainter(device) {
 
   /**
    * @param {ImageBitmap} source
+   * @param {boolean} words
    * @returns {GPUTexture}
    */
-  const upload = (source) => {
-    const size = [source.width, source.height];
-    const key = size.join();
+  const upload = (source, words) => {
+    const { width, height } = source;
+    const size = [width, height];
+    const key = words ? 'words' : size.join();
     let texture = textures.get(key);
-    if (!texture) {
+    if (texture?.width !== width || texture.height !== height) {
+      texture?.destroy();
       const { COPY_DST, RENDER_ATTACHMENT, TEXTURE_BINDING } = TextureUsage;
       const usage = COPY_DST | RENDER_ATTACHMENT | TEXTURE_BINDING; // what copyExternalImageToTexture requires
       texture = device.createTexture({ size, format: 'rgba8unorm', usage });
       textures.set(key, texture);
     }
-    device.queue.copyExternalImageToTexture({ source }, { texture }, size);
+    device.queue.copyExternalImageToTexture({ source }, { texture, premultipliedAlpha: words }, size);
     return texture;
   };
 
@@ -59,7 +68,7 @@ export function createPainter(device) {
      */
     draw(source, target, picture) {
       const pipeline = pipelineFor(picture);
-      const texture = 'createView' in source ? source : upload(source);
+      const texture = 'createView' in source ? source : upload(source, picture.stride !== undefined);
       const group = device.createBindGroup({
         layout: pipeline.getBindGroupLayout(0),
         entries: [

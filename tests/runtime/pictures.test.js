@@ -6,6 +6,9 @@ import { pictures, reduced } from '../../runtime-js/values/pictures.js';
 
 const spec = [{ name: 'image', dtype: 'int32', shape: [], picture: 4 }];
 
+/** Inputs as a run gets them. @param {any} inputs */
+const taken = (inputs) => pictures.using(spec, inputs, false, async (given) => given);
+
 /** @param {number[][]} colours red, green, blue and alpha of each pixel */
 const words = (colours) => new Int32Array(Uint8Array.from(colours.flat()).buffer);
 
@@ -40,19 +43,19 @@ test('means are rounded as Pillow rounds them: exact thirds to the number below'
   assert.deepEqual(colours(reduced({ data: words(half), shape: [3, 3] }, 1).data), [6, 7, 8, 255]);
 });
 
-test('arrays of bytes and of words', () => {
+test('arrays of bytes and of words', async () => {
   const data = Uint8ClampedArray.from([1, 2, 3, 4, 5, 6, 7, 8]);
-  const { image } = pictures.replaced(spec, { image: { data, shape: [1, 2] }, other: 1 });
+  const { image } = await taken({ image: { data, shape: [1, 2] }, other: 1 });
   assert.deepEqual([...image.data], [0x04030201, 0x08070605]);
   assert.deepEqual(image.shape, [1, 2]);
   const odd = new Uint8Array([0, ...data]).subarray(1); // no multiple of four bytes from the beginning of its buffer
-  assert.deepEqual([...pictures.replaced(spec, { image: { data: odd, shape: [1, 2] } }).image.data], [...image.data]);
+  assert.deepEqual([...(await taken({ image: { data: odd, shape: [1, 2] } })).image.data], [...image.data]);
 });
 
-test('inputs that are no pictures, and no objects, are left to others', () => {
+test('inputs that are no pictures, and no objects, are left to others', async () => {
   const inputs = { other: 3 };
-  assert.deepEqual(pictures.replaced(spec, inputs), inputs);
-  assert.equal(pictures.replaced(spec, 3), 3);
+  assert.deepEqual(await taken(inputs), inputs);
+  assert.equal(await taken(3), 3);
 });
 
 for (const [what, value, expected] of /** @type {[string, any, RegExp][]} */ ([
@@ -62,6 +65,6 @@ for (const [what, value, expected] of /** @type {[string, any, RegExp][]} */ ([
   ['another shape', { data: new Uint8Array(4), shape: [1, 2] }, /its shape must be/],
   ['no pixels', { data: new Uint8Array(0), shape: [0, 0] }, /its shape must be/],
 ]))
-  test(`refused: ${what}`, () => {
-    assert.throws(() => pictures.replaced(spec, { image: value }), { name: 'TypeError', message: expected });
+  test(`refused: ${what}`, async () => {
+    await assert.rejects(() => taken({ image: value }), { name: 'TypeError', message: expected });
   });
