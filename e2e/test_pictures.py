@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ from devices import need_backend, value
 from harness import browser_name, open_page, outcome
 from onnx_models import model, node
 from PIL import Image
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 from server import Site, serve
 from webnn_compile.dtypes import F32
 from webnn_compile.graph.ir import Value
@@ -143,6 +144,18 @@ def test_inputs_say_that_they_take_pictures(page: Page, site: Site) -> None:
         page, "const model = await bundle.load(); const { inputs } = model; await model.dispose(); return inputs"
     )
     assert inputs == [{"name": "x", "dtype": "int32", "shape": ["x_height", "x_width"], "picture": 64}]
+
+
+def test_the_page_of_the_bundle_takes_a_file(page: Page, site: Site, folder: Path) -> None:
+    page.goto(f"{site.url}bundle/index.html")
+    page.get_by_label("x: a picture").set_input_files(folder / "pictures" / "wide.png")
+    page.get_by_label("Runs").fill("1")
+    page.get_by_role("button", name="Run").click()
+    expect(page.get_by_role("status")).to_have_text(re.compile("^Done"))
+    want = prepare(open_picture(folder / "pictures" / "wide.png"), target()).ravel()
+    shown = page.locator("#outputs td").inner_text().splitlines()[1]
+    got = [float(text) for text in shown.removesuffix(", …").split(", ")]
+    np.testing.assert_allclose(got, want[:10], rtol=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ export type Picture =
 
 // <model>
 export type Backend = 'webgpu' | 'webgl' | 'wasm';
-export type Inputs = Readonly<Record<string, TypedArray | OnDevice | Shaped<TypedArray | OnDevice>>>;
+export type Inputs = Readonly<Record<string, TypedArray | OnDevice | Shaped<TypedArray | OnDevice> | Picture>>;
 export type Outputs = Record<string, TypedArray & { readonly shape?: readonly number[] }>;
 export type InputInfo = readonly TensorInfo[];
 export type OutputInfo = readonly TensorInfo[];

@@ -10,7 +10,7 @@ import numpy as np
 from ..dtypes import F16, F32, I32, ONNX_NUMBERS, U8, DType
 from ..errors import InputError
 from ..graph.ir import Array, Attribute, Graph, Node, Value
-from ..graph.names import value_names
+from ..graph.names import Names, value_names
 from ..ir.nodes import Scalar
 from ..ir.sizes import shown
 from ..ops.call import OWN_DOMAIN
@@ -109,7 +109,8 @@ def take_pictures(graph: Graph, inputs: Sequence[PictureInput]) -> Graph:
 
 def _take_picture(graph: Graph, target: PictureInput) -> Graph:
     value, form, names = target.value, target.format, value_names(graph)
-    sides = [Scalar(f"{value.name}_{side}", form.most + 1, low=1) for side in ("height", "width")]
+    sizes = Names(d.name for d in graph.dimensions)
+    sides = [Scalar(sizes.fresh(f"{value.name}_{side}"), form.most + 1, low=1) for side in ("height", "width")]
     dimensions = tuple(Dimension(s.name, s) for s in sides)
     words = Value(value.name, tuple(sides), I32)
     attributes: dict[str, Attribute] = {

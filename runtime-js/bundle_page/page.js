@@ -86,6 +86,23 @@ function askSizes(dimensions) {
 }
 
 /**
+ * A field of a file for each input that pictures fill.
+ * @param {import('../model.js').InputInfo} inputs
+ * @returns {() => Record<string, File>} those that were chosen
+ */
+function askPictures(inputs) {
+  const fields = inputs.flatMap(({ name, picture }) => {
+    if (picture === undefined) return [];
+    const field = Object.assign(document.createElement('input'), { type: 'file', accept: 'image/*' });
+    const label = document.createElement('label');
+    label.append(`${name}: a picture `, field);
+    element('sizes').append(label);
+    return [/** @type {const} */ ([name, field])];
+  });
+  return () => Object.fromEntries(fields.flatMap(([name, { files }]) => (files?.[0] ? [[name, files[0]]] : [])));
+}
+
+/**
  * @param {import('../model.js').Model} model
  * @param {Record<string, number>} sizes
  * @param {boolean} random
@@ -161,13 +178,14 @@ async function main() {
     'info',
     Object.entries(info).map(([key, value]) => [key, show(value)]),
   );
+  const pictures = askPictures(model.inputs);
   const sizes = askSizes(model.dimensions);
   showStatus(`Ready, on ${info.backend}.`);
 
   async function run() {
     const random = /** @type {HTMLSelectElement} */ (element('fill')).value === 'random';
     const runs = Math.max(1, /** @type {HTMLInputElement} */ (element('runs')).valueAsNumber || 1);
-    const inputs = makeInputs(model, sizes(), random);
+    const inputs = { ...makeInputs(model, sizes(), random), ...pictures() };
     /** @type {import('../model.js').Outputs} */
     let outputs = {};
     /** @type {number[]} */

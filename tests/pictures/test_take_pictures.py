@@ -120,6 +120,21 @@ def test_beside_other_inputs_of_varying_sizes() -> None:
     np.testing.assert_allclose(compiled.run({"x": words, "rows": rows})["y"], want, rtol=1e-5)
 
 
+@pytest.mark.parametrize("target", ["native", "c", "wasm", "webgl"])
+def test_names(target: str) -> None:
+    """Inputs of any name; a dimension of the name that a picture's would have."""
+    need_driver(target)
+    nodes = [node("ReduceMean", ["a picture:0"], ["m"], keepdims=0), node("Add", ["rows", "m"], ["y"])]
+    proto = model(nodes, {"a picture:0": (1, 3, 8, 8), "rows": ("a picture:0_height",)}, ["y"])
+    sizes = {"a picture:0_height": (1, 9)}
+    compiled = webnn_compile.compile(proto, target, dims=sizes, pictures={"a picture:0": "unit"})
+    words = words_of((20, 30))
+    rows = np.arange(5, dtype=np.float32)
+    want = rows + prepare_words(words, target_of((1, 3, 8, 8), "unit")).mean()
+    got = compiled.run({"a picture:0": words, "rows": rows})["y"]
+    np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
 def test_mistakes() -> None:
     with pytest.raises(InputError, match="--picture image: the model has no such input; it has x"):
         webnn_compile.compile(identity((1, 3, 8, 8)), pictures={"image": "unit"})
