@@ -47,7 +47,7 @@ def main(out: Path, numpy: Path | None, downloads: Path | None, force: bool, deb
         with progress:
             written = build_page(out, Downloads(downloads, numpy), progress.phase, force=force)
         size = sum(file.bytes for file in written)
-        say(f"{out}: {len(written)} files, {size / 1e6:.1f} MB; try it: python3 -m http.server -d {out}")
+        say(f"{out}: {len(written)} files, {size / 1e6:.1f} MB; try it: webnn-serve {out}")
 
 
 if __name__ == "__main__":

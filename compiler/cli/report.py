@@ -67,7 +67,7 @@ def print_report(report: Report, out: Path, *, stderr: bool = False) -> None:
     if report.alone is not None:
         say("\n".join([*lines, f"{folder}/{report.manual} says how it is called."]), err=stderr)
         return
-    lines += [f"Try it: python3 -m http.server -d {shell_word(folder)}", "and open http://localhost:8000/"]
+    lines += [f"Try it: webnn-serve {shell_word(folder)}"]
     say("\n".join(lines), err=stderr)
 
 

@@ -6,7 +6,6 @@ import contextlib
 import io
 import logging
 import os
-import socket
 import ssl
 import sys
 import time
@@ -14,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import click
 import numpy as np
@@ -32,17 +30,17 @@ from ..tune.tab_facts import adapter_of_tab
 from ..values.arrays import read_inputs
 from ..values.bind_sizes import bind_sizes
 from ..values.draw_inputs import draw_inputs, largest_sizes
+from .addresses import LOOPBACK, draw_code, reachable, with_host
 from .command import FILE
 from .explained import DEBUG, explained, require
 from .input_options import input_options, read_array
-from .terminal import TerminalLog, say, say_light_on_dark, show_table
+from .terminal import TerminalLog, say, show_table
 from .time_option import TimeOption
 
 if TYPE_CHECKING:
     from webnn_compile.rpc.client import DeviceInfo, Session
     from webnn_compile.rpc.serving import ServedModel
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 LEAST_TOKEN = 16
 """Characters of a token of the user's own, where others may reach the broker."""
 
@@ -134,18 +132,18 @@ def serve(
                 raise InputError(
                     f"cannot listen on {host}, port {port}: {reason}; give another --port or --host"
                 ) from None
-            shown = _with_host(address.page, _reachable(host))
+            shown = with_host(address.page, reachable(host))
             say(f"Open this address in a browser to make it a device:\n\n  {shown}\n")
             if host not in LOOPBACK and sys.stdout.isatty():
-                _draw_code(shown)
+                draw_code(shown)
             if fingerprint is not None:
                 say(f"Its certificate, which the browser warns of, has the SHA-256 fingerprint\n  {fingerprint}\n")
             if model is not None:
                 script = f"{shown.partition('#')[0]}rpc.js"
                 say(f"{model} for a page of your own:\n")
                 say(f"  import {{ connect }} from '{script}';\n  const model = await connect('{shown}').load();\n")
-            say("Ctrl-C ends the broker.")
             with contextlib.suppress(KeyboardInterrupt):
+                say("Ctrl-C ends the broker.")
                 while True:
                     time.sleep(3600)
 
@@ -204,38 +202,9 @@ def _certificate(
         except (OSError, ssl.SSLError) as error:
             raise InputError(f"--cert {cert}, --key {key}: {error.strerror or error}; give PEM files") from None
     if tls is not None:
-        certificate: tuple[ssl.SSLContext, str] = self_signed_certificate((_reachable(host), "localhost", "127.0.0.1"))
+        certificate: tuple[ssl.SSLContext, str] = self_signed_certificate((reachable(host), "localhost", "127.0.0.1"))
         return certificate
     return None, None
-
-
-def _reachable(host: str) -> str:
-    """The address by which other machines reach this one, where `host` stands for all."""
-    numeric = ""
-    with contextlib.suppress(OSError):  # a name
-        numeric = str(socket.getaddrinfo(host, None, flags=socket.AI_NUMERICHOST)[0][4][0])
-    if numeric not in ("0.0.0.0", "::"):  # which have other spellings: 0, ::0
-        return host
-    family, outside = (socket.AF_INET, "192.0.2.1") if numeric == "0.0.0.0" else (socket.AF_INET6, "2001:db8::1")
-    with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
-        probe.connect((outside, 9))  # sends nothing
-        return str(probe.getsockname()[0])
-    return socket.gethostname()
-
-
-def _draw_code(text: str) -> None:
-    """As a QR code, light on dark whatever the terminal's colours: some scanners refuse one that is inverted."""
-    import segno
-
-    drawn = io.StringIO()
-    segno.make(text, error="l").terminal(drawn, compact=True)
-    for line in drawn.getvalue().splitlines():
-        say_light_on_dark(line)
-
-
-def _with_host(url: str, host: str) -> str:
-    parts = urlsplit(url)
-    return parts._replace(netloc=f"{f'[{host}]' if ':' in host else host}:{parts.port}").geturl()
 
 
 BROKER = click.option(

@@ -53,7 +53,7 @@ def test_bundle_and_table(path: Path, tmp_path: Path) -> None:
         kind = name.split("-")[0].split(".")[-1]
         assert name in text or kind not in ("wasm", "bin", "html"), name
     assert re.search(rf"^  {len(names)} files in all +[\d.]+ kB$", text, re.MULTILINE)
-    assert "http.server" in text
+    assert "Try it: webnn-serve " in text
     assert not [line for line in text.splitlines() if line != line.rstrip()]
 
 

@@ -190,15 +190,15 @@ def test_self_signed_certificates_name_their_hosts_and_give_no_tickets() -> None
 
 
 def test_a_broker_for_other_machines_shows_their_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    from webnn_compile.cli import rpc_command
+    from webnn_compile.cli.addresses import reachable, with_host
 
-    assert rpc_command._reachable("192.168.1.7") == "192.168.1.7"
+    assert reachable("192.168.1.7") == "192.168.1.7"
     monkeypatch.setattr(socket.socket, "connect", lambda *_: None)
     monkeypatch.setattr(socket.socket, "getsockname", lambda _: ("10.1.2.3", 5))
     for every in ("0.0.0.0", "0", "::", "::0"):
-        assert rpc_command._reachable(every) == "10.1.2.3"
-    assert rpc_command._with_host("http://[::]:8765/#t", "fd00::7") == "http://[fd00::7]:8765/#t"
-    assert rpc_command._with_host("https://127.0.0.1:8765/#t", "host") == "https://host:8765/#t"
+        assert reachable(every) == "10.1.2.3"
+    assert with_host("http://[::]:8765/#t", "fd00::7") == "http://[fd00::7]:8765/#t"
+    assert with_host("https://127.0.0.1:8765/#t", "host") == "https://host:8765/#t"
 
 
 def test_models_run_and_results_are_written(address: Address, tmp_path: Path) -> None:
