@@ -56,10 +56,10 @@ class Changes:
 def watching(root: Path, period: float = PERIOD) -> Iterator[Changes]:
     """The changes below a folder, or of a file, while the block runs. A change counts when all is quiet for one period:
     a bundle is several files."""
-    changes, stop = Changes(), threading.Event()
+    changes, stop, first = Changes(), threading.Event(), _state(root)
 
     def look() -> None:
-        known = before = _state(root)
+        known = before = first
         while not stop.wait(period):
             now = _state(root)
             if now == before != known:
