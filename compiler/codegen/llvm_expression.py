@@ -21,6 +21,7 @@ UNSIGNED = {"==": "eq", "!=": "ne", "<": "ult", "<=": "ule"}
 RELAXED = {"relaxed_max": "llvm.wasm.relaxed.max.v4f32", "relaxed_min": "llvm.wasm.relaxed.min.v4f32"}
 ACCUMULATING = {
     "vnni_dot_unsigned_quads": (4, 8, 16),
+    "neon_dot_signed_quads": (4,),
     "wasm_dot_signed_quads": (4,),
     "wasm_dot_unsigned_quads": (4,),
 }
@@ -226,8 +227,12 @@ class ExpressionWriter:
             name = f"llvm.x86.avx512.vpdpbusd.{32 * lanes}"
             self.module.declare(f"{kind} @{name}({kind}, {kind}, {kind})")
             return self.instruction(f"call {kind} @{name}({kind} {total}, {kind} {x}, {kind} {y})")
-        # Its second operand has the activations: unsigned on x86, signed on Arm.
         a, b = (self.instruction(f"bitcast {kind} {word} to <16 x i8>") for word in (x, y))
+        if op == "neon_dot_signed_quads":
+            name = "llvm.aarch64.neon.sdot.v4i32.v16i8"
+            self.module.declare(f"{kind} @{name}({kind}, <16 x i8>, <16 x i8>)")
+            return self.instruction(f"call {kind} @{name}({kind} {total}, <16 x i8> {a}, <16 x i8> {b})")
+        # Its second operand has the activations: unsigned on x86, signed on Arm.
         name = "llvm.wasm.relaxed.dot.i8x16.i7x16.add.signed"
         self.module.declare(f"{kind} @{name}(<16 x i8>, <16 x i8>, {kind})")
         return self.instruction(f"call {kind} @{name}(<16 x i8> {b}, <16 x i8> {a}, {kind} {total})")

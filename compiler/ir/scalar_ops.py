@@ -72,14 +72,15 @@ DOTS = {
     "dot_pairs": PAIRS,
     QUADS: UNSIGNED_QUADS,
     "vnni_dot_unsigned_quads": UNSIGNED_QUADS,
+    "neon_dot_signed_quads": SIGNED_QUADS,
     "wasm_dot_pairs": PAIRS,
     "wasm_dot_signed_quads": SIGNED_QUADS,
     "wasm_dot_unsigned_quads": UNSIGNED_QUADS,
     "wasm_dot_narrow_quads": NARROW_QUADS,
     SIGNED: SIGNED_QUADS,
 }
-"""Operations that sum products of words. One named for wasm or VNNI means the same as the others of its kind, and is
-that instruction. The relaxed instructions of wasm take an engine on which they are exact: `bundle/artifact` names
+"""Operations that sum products of words. One named for wasm, VNNI or NEON means the same as the others of its kind, and
+is that instruction. The relaxed instructions of wasm take an engine on which they are exact: `bundle/artifact` names
 them."""
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ctypes
+import platform
 import weakref
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import cache
 
 from ..codegen.llvm import llvm
 from ..system.cache import Cache
-from ..target import Target
+from ..target import PROCESSORS, Target
 from .emit import emit_object, host, target_machine
 
 
@@ -18,6 +20,8 @@ from .emit import emit_object, host, target_machine
 def host_target() -> Target:
     """Facts about this machine's CPU."""
     features = llvm.get_host_cpu_features()
+    if platform.machine() in ("aarch64", "arm64"):
+        return arm_target(dots=bool(features.get("dotprod")))
     if features.get("avx512f"):
         # Of 32 registers: tiles that use them all are no faster (ResNet18, MobileNetV2) and take longer to compile.
         quads = ("vnni_dot_unsigned_quads",) if features.get("avx512vnni") and features.get("avx512vl") else ()
@@ -28,6 +32,11 @@ def host_target() -> Target:
         dots = ("dot_pairs",)
         return Target("native", lanes=8, registers=15, fused=True, dots=dots, short_dots="avx_short_dots")
     return Target("native", lanes=4, registers=15, fused=False)
+
+
+def arm_target(*, dots: bool) -> Target:
+    """Facts about an Arm processor of 64 bits, which may have the dots of bytes of ARMv8.2 (FEAT_DotProd)."""
+    return replace(PROCESSORS["aarch64"], name="native", dots=("neon_dot_signed_quads",) if dots else ())
 
 
 def cpu_name() -> str:

@@ -28,7 +28,7 @@ QUADS = [
     replace(t, dots=("dot_pairs", op))
     for t in (NARROW, WIDEST)
     for op in DOTS
-    if op.startswith(("vnni_", "wasm_dot_")) and DOTS[op].group == 4
+    if op.startswith(("vnni_", "neon_", "wasm_dot_")) and DOTS[op].group == 4
 ]
 WORDED = [*PAIRED, *QUADS]
 
