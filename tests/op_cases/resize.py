@@ -38,6 +38,20 @@ def _cropped(id: str, x: Array, roi: list[float], sizes: list[int], opset: int =
     )
 
 
+_WORDS = np.random.default_rng(9).integers(-(2**31), 2**31, (5, 7)).astype(np.int32)
+"""A picture of 5 x 7 pixels."""
+
+
+def _picture(channels: int) -> Case:
+    """The picture as large as it is: its bytes, in the order of colours that is asked for."""
+    colours = _WORDS.view(np.uint8).reshape(5, 7, 4)[..., :3]
+    grey = (colours.astype(np.int64) @ (19595, 38470, 7471) + 2**15 >> 16).astype(np.uint8)[..., None]
+    want = colours[..., ::-1] if channels == 3 else grey
+    attributes = {"rows": 5, "columns": 7, "channels": channels, "reversed": int(channels == 3)}
+    expected = (want.transpose(2, 0, 1)[None],)
+    return Case(f"picture-{channels}", "Picture", (_WORDS,), attributes, domain="webnn_compile", expected=expected)
+
+
 MODES = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "asymmetric", "align_corners")
 ROUNDINGS = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
 
@@ -188,4 +202,4 @@ _EMPTY = [
     _scaled("antialias-to-nothing", _x(1, 1, 4, 1), [1, 1, 1, 0.5], mode="linear", antialias=1),
 ]
 
-CASES = [*_NEAREST, *_LINEAR, *_CUBIC, *_CROP, *_OLD, *_EMPTY]
+CASES = [*_NEAREST, *_LINEAR, *_CUBIC, *_CROP, *_OLD, *_EMPTY, *map(_picture, (1, 3))]
