@@ -9,6 +9,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
 from typing import NoReturn
 
 import click
@@ -45,14 +46,15 @@ def explained(
     """Ends the program with one message where the block raises: 2 for the user's mistakes, 70 for faults of ours, which
     name the phase; 128 and the signal's number, and the text `interrupted`, for Ctrl-C, SIGTERM and SIGHUP. `debug`
     shows tracebacks."""
+    arrived: list[KeyboardInterrupt] = []
     try:
-        with _raising_signals():
+        with _raising_signals(arrived):
             yield
     except Exception as error:
         # A closed pipe is no error: click ends the program without a message.
         if isinstance(error, click.exceptions.Exit | click.ClickException | BrokenPipeError):
             raise
-        if (cause := _interruption(error)) is not None:
+        if (cause := _interruption(error) or next(iter(arrived), None)) is not None:
             _end_interrupted(cause, interrupted)
         if debug:
             say(traceback.format_exc(), err=True)
@@ -62,9 +64,10 @@ def explained(
 
 
 @contextlib.contextmanager
-def _raising_signals() -> Iterator[None]:
+def _raising_signals(arrived: list[KeyboardInterrupt]) -> Iterator[None]:
     """SIGTERM (systemd, docker stop, kill) and SIGHUP (a terminal that is closed) raise Ended in the block, once: they
-    would leave its folders and processes behind. Signals that the caller ignores or handles stay as they are."""
+    would leave its folders and processes behind. Signals that the caller ignores or handles stay as they are.
+    `arrived` gets what Ctrl-C raises, too: where that is in a finalizer, Python passes over it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -74,13 +77,22 @@ def _raising_signals() -> Iterator[None]:
             signal.signal(n, signal.SIG_IGN)
         raise Ended(number)
 
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        arrived.append(KeyboardInterrupt())
+        signal.default_int_handler(number, frame)
+
     signals = (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP"))
     handled = [n for n in signals if n is not None and signal.getsignal(n) is signal.SIG_DFL]
     for n in handled:
         signal.signal(n, end)
+    interrupts = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if interrupts:
+        signal.signal(signal.SIGINT, interrupt)
     try:
         yield
     finally:
+        if interrupts:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         for n in handled:
             signal.signal(n, signal.SIG_DFL)
 

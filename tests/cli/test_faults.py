@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -63,6 +64,29 @@ def test_an_interruption_that_ends_other_programs_too(capsys: pytest.CaptureFixt
         tune()
     assert ended.value.code == INTERRUPTED
     assert capsys.readouterr().err == "interrupted\n"
+
+
+SWALLOWED = """
+import os, signal
+from webnn_compile.cli.explained import explained
+
+class Transport:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+
+with explained(interrupted="interrupted"):
+    Transport()
+    raise RuntimeError("the driver has ended")
+"""
+
+
+def test_an_interruption_in_a_finalizer() -> None:
+    """Python passes over what that raises: what fails next is no fault of ours."""
+    done = subprocess.run(
+        [sys.executable, "-c", SWALLOWED], capture_output=True, text=True, preexec_fn=heed_interrupts, check=False
+    )
+    assert done.returncode == INTERRUPTED, done.stderr
+    assert done.stderr.splitlines()[-1] == "interrupted"
 
 
 def test_too_little_memory(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
