@@ -69,6 +69,8 @@ def fit_picture(value: Value, form: PictureFormat) -> PictureInput:
         raise InputError(f"{what} fills one of float32, float16 or uint8")
     shape = value.shape
     planar = next((at for at in (True, False) if len(shape) == 4 and shape[1 if at else 3] == channels), None)
+    if planar is not None and not isinstance(shape[0], int):
+        raise InputError(f"{what} is one of a batch of 1: fix it by --shape or --dim")
     if planar is None or shape[0] != 1:
         fitting = f"[1, {channels}, height, width] or [1, height, width, {channels}]"
         other = 3 if channels == 1 else 1

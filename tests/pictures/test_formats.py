@@ -97,6 +97,7 @@ def test_layouts() -> None:
         ((1, 1, 8, 8), F32, {}, 'a picture in rgb fills one of .*: give "colours" as grey'),
         ((1, 8, 8, 3), F32, {"colours": "grey"}, 'fills one of .*: give "colours" as rgb or bgr'),
         ((1, 3, Scalar("h", 99), 8), F32, {}, "needs a fixed height: fix it by --shape"),
+        ((Scalar("n", 99), 3, 8, 8), F32, {}, "is one of a batch of 1: fix it by --shape or --dim"),
         ((1, 3, 8, 8), F32, {"width": 16}, "of width 16 does not fit it"),
         ((1, 3, 8, 8), U8, {"like": "imagenet"}, "is bytes there: give a format of scale 1"),
     ],
