@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from cli.command import printed_until
 from webnn_compile.rpc.start_broker import Address
 
 PROGRAM = Path(sys.executable).with_name("webnn-rpc")
@@ -29,12 +30,7 @@ def serve_by_command(*options: str) -> Iterator[Served]:
     """A broker that listens, killed at the end of the block."""
     with subprocess.Popen([PROGRAM, "serve", *options], stdout=subprocess.PIPE, text=True) as process:
         try:
-            assert process.stdout is not None
-            printed = ""
-            while "Ctrl-C" not in printed:
-                line = process.stdout.readline()
-                assert line, printed
-                printed += line
+            printed = printed_until(process, "Ctrl-C")
             page = re.search(r"^  (https?://\S+)/#(\S+)$", printed, re.MULTILINE)
             assert page is not None, printed
             fingerprint = re.search(r"^  ((?:[0-9A-F]{2}:){31}[0-9A-F]{2})$", printed, re.MULTILINE)

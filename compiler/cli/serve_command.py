@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib.util
 import sys
 import time
@@ -63,12 +64,14 @@ def main(folder: Path, host: str, port: int | None, isolated: bool, no_reload: b
 
 def _listen(opened: contextlib.ExitStack, folder: Folder, host: str, port: int | None) -> str:
     """The address of the server. Raises InputError where the port is taken."""
-    candidates = range(PORT, PORT + PORTS) if port is None else (port,)
-    for candidate in candidates:
+    candidate, last = (PORT, PORT + PORTS - 1) if port is None else (port, port)
+    while True:
         try:
             return opened.enter_context(serving(folder, host, candidate))
         except OSError as error:
-            reason = error.strerror or str(error)
-            if candidate == candidates[-1]:
-                break
-    raise InputError(f"cannot listen on {host}, port {candidates[-1]}: {reason}; give another --port or --host")
+            if error.errno != errno.EADDRINUSE or candidate == last:
+                reason = error.strerror or str(error)
+                raise InputError(
+                    f"cannot listen on {host}, port {candidate}: {reason}; give another --port or --host"
+                ) from None
+        candidate += 1

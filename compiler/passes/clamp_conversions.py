@@ -6,14 +6,12 @@ from dataclasses import replace
 
 from ..dtypes import F32, I32, DType
 from ..ir.lanes import Splat, lanes_of
-from ..ir.nodes import Binary, Bitcast, Cast, Const, Expr, Kernel, Node, Select, Unary
+from ..ir.nodes import Binary, Cast, Const, Expr, Kernel, Node, Select, Unary
 from ..ir.rewrite import rewrite
+from .math_functions import LARGEST_ROUNDED, Num, is_whole, nearest
 
 EXACT = 1 << 24
 """Bounds up to this are float32, too."""
-
-SHIFT, SHIFT_BITS = 3 << 22, 0x4B400000
-"""A float32 whose last bit stands for 1, and its bits."""
 
 
 def clamp_conversions(kernel: Kernel) -> Kernel:
@@ -47,32 +45,14 @@ def is_clamped(a: Expr, least: int = -(1 << 31), most: int = (1 << 31) - 1) -> b
 
 
 def _to_int32(a: Expr) -> Expr:
-    """The int32 of a clamped vector. Whole numbers of few bits are the low bits of their sum with 1.5 * 2**23, which
-    rounds to the nearest, halves to even: an addition in place of a conversion, and of the rounding of an operand."""
+    """The int32 of a clamped vector; of whole numbers of few bits, which need not be rounded before, by an addition."""
     match a:
         case Binary("min", Binary("max", Splat(Const(low)) as least, x), Splat(Const(high)) as most):
-            if -(1 << 22) <= low <= high <= 1 << 22 and _is_whole(x):
+            if -LARGEST_ROUNDED <= low <= high <= LARGEST_ROUNDED and is_whole(x):
                 if isinstance(x, Unary):
                     a = Binary("min", Binary("max", least, x.a), most)
-                lanes = lanes_of(a)
-                return Binary(
-                    "-", Bitcast(I32, a + Splat(Const(float(SHIFT), F32), lanes)), Splat(Const(SHIFT_BITS), lanes)
-                )
+                return nearest(Num(a, lanes_of(a))).e
     return Cast(I32, a)
-
-
-def _is_whole(x: Expr) -> bool:
-    """Whether no element has a fraction: it was rounded, and integers were added."""
-    match x:
-        case Unary("round"):
-            return True
-        case Binary("+", a, b):
-            return _is_whole(a) and _is_whole(b)
-        case Splat(a, _) | Cast(_, Splat(a, _)):
-            return a.dtype.is_int or _is_whole(a)
-        case Cast(_, a):
-            return a.dtype.is_int
-    return False
 
 
 def _limits(to: DType) -> tuple[int, int]:

@@ -13,9 +13,7 @@ from ..ir.reduction import WITHOUT_NAN
 from ..ir.rewrite import rewrite
 from .float_bits import INFINITY
 from .lower_math import OPERATIONS, lower_math
-from .math_functions import ROUNDER, Num
-
-ROUNDER_BITS = 0x4B400000
+from .math_functions import ROUNDER, ROUNDER_BITS, Num
 
 
 def legalise_floats(kernel: Kernel) -> Kernel:

@@ -112,8 +112,31 @@ def power_of_two(n: Num) -> Num:
     return (n + 127).op("shl", 23).bits(F32)
 
 
-ROUNDER = 1.5 * 2.0**23
-"""A float32 of up to 2**22 rounds to a whole number by adding this; the sum's low bits are then that number."""
+ROUNDER, ROUNDER_BITS = 1.5 * 2.0**23, 0x4B400000
+"""A float32 of up to 2**22 rounds to a whole number, halves to even, by adding the first; the sum's low bits are then
+that number, above the second."""
+
+LARGEST_ROUNDED = 1 << 22
+
+
+def nearest(x: Num) -> Num:
+    """The int32 nearest to a float32 of at most LARGEST_ROUNDED, halves to even: an addition in place of a rounding and
+    a conversion."""
+    return (x + ROUNDER).bits(I32) - ROUNDER_BITS
+
+
+def is_whole(e: Expr) -> bool:
+    """Whether no element of a float has a fraction: it was rounded, and integers were added."""
+    match e:
+        case Unary("round"):
+            return True
+        case Binary("+", a, b):
+            return is_whole(a) and is_whole(b)
+        case Splat(a, _) | Cast(_, Splat(a, _)):
+            return a.dtype.is_int or is_whole(a)
+        case Cast(_, a):
+            return a.dtype.is_int
+    return False
 
 
 def exp(x: Num) -> Num:

@@ -8,8 +8,8 @@ from ..dtypes import F32, I32
 from ..ir.lanes import Splat, lanes_of
 from ..ir.nodes import Binary, Cast, Const, Expr, Kernel, Node, Unary
 from ..ir.rewrite import rewrite
-from .legalise_floats import ROUNDER_BITS, is_nan
-from .math_functions import ROUNDER, Num
+from .legalise_floats import is_nan
+from .math_functions import LARGEST_ROUNDED, ROUNDER, Num, is_whole, nearest
 
 
 def round_clamped(kernel: Kernel) -> Kernel:
@@ -26,7 +26,7 @@ def round_clamped(kernel: Kernel) -> Kernel:
                 if _is_bound(least) and _is_bound(most):
                     clamped = Num(Binary("min", Binary("max", least, x), most), lanes_of(x))
                     return (clamped + ROUNDER - ROUNDER).e
-            case Binary("min", Binary("max", Cast(to, a), least), most) if to == I32 and _is_whole(a):
+            case Binary("min", Binary("max", Cast(to, a), least), most) if to == I32 and a.dtype == F32 and is_whole(a):
                 if _is_bound(least) and _is_bound(most):
                     return _quantum(a, least, most)
         return None
@@ -39,20 +39,8 @@ def _quantum(a: Expr, least: Expr, most: Expr) -> Expr:
     x = Num(a, lanes_of(a))
     low, high = (int(_constant(e).value) for e in (least, most))
     raised = Binary("max", x.of(float(low)).e, a.a if isinstance(a, Unary) else a)
-    whole = (Num(raised, x.lanes).at_most(float(high)) + ROUNDER).bits(I32) - ROUNDER_BITS
+    whole = nearest(Num(raised, x.lanes).at_most(float(high)))
     return is_nan(x).where(min(max(0, low), high), whole, whole).e
-
-
-def _is_whole(e: Expr) -> bool:
-    """Whether `e` is a float32 without a fraction: it was rounded, and integers were added."""
-    match e:
-        case Unary("round", a):
-            return a.dtype == F32
-        case Cast(to, a) | Splat(Cast(to, a)):
-            return to == F32 and a.dtype.is_int
-        case Binary("+", a, b):
-            return _is_whole(a) and _is_whole(b)
-    return False
 
 
 def _constant(e: Expr) -> Const:
@@ -64,5 +52,5 @@ def _constant(e: Expr) -> Const:
 def _is_bound(e: Expr) -> bool:
     match e:
         case Const(value) | Splat(Const(value), _):
-            return abs(value) <= 1 << 22 and value == int(value)
+            return abs(value) <= LARGEST_ROUNDED and value == int(value)
     return False

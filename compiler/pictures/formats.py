@@ -26,7 +26,8 @@ class PictureFormat:
 
     `resize`: "stretch"; "crop", the middle of a picture, of which the shorter side keeps the share `kept`; "letterbox",
     all of it in the middle, or "letterbox-top-left", with `fill`, red, green and blue, around. `width` and
-    `height` of the result are the model's where it fixes them; `most` are the rows, and columns, of a picture.
+    `height`, where a format has them, must be the input's: one that was written for another model is refused. `most`
+    are the rows, and columns, of a picture.
     """
 
     resize: str = "stretch"
@@ -86,18 +87,16 @@ FormatLike = str | Mapping[str, object] | PictureFormat
 
 def formats_of(given: Mapping[str, FormatLike]) -> dict[str, PictureFormat]:
     """Formats by input. Raises InputError."""
-    made = {}
-    for name, form in given.items():
-        if isinstance(form, PictureFormat):
-            form.check(f"pictures[{name!r}]")
-        made[name] = (
-            form
-            if isinstance(form, PictureFormat)
-            else parse_format(form)
-            if isinstance(form, str)
-            else format_of(form, f"pictures[{name!r}]")
-        )
-    return made
+
+    def made(form: FormatLike, where: str) -> PictureFormat:
+        if isinstance(form, str):
+            return parse_format(form)
+        if not isinstance(form, PictureFormat):
+            return format_of(form, where)
+        form.check(where)
+        return form
+
+    return {name: made(form, f"pictures[{name!r}]") for name, form in given.items()}
 
 
 def parse_format(text: str) -> PictureFormat:

@@ -39,12 +39,11 @@ def prepare_words(words: np.ndarray, target: PictureInput) -> np.ndarray:
 
 
 def prepare(image: Image, target: PictureInput) -> np.ndarray:
-    """The input that a picture fills: an array of its shape and dtype. Of a picture with more than the format's `most`
-    rows or columns, squares of the fewest pixels that leave no more are reduced to their means before."""
+    """The input that a picture fills: an array of its shape and dtype. A picture with more than the format's `most`
+    rows or columns is reduced before."""
     form, rows, columns = target.format, target.rows, target.columns
     image = image.convert("L" if form.colours == "grey" else "RGB")
-    if max(image.size) > form.most:
-        image = image.reduce(-(-max(image.size) // form.most))
+    image = reduce_picture(image, form.most)
     width, height = image.size
     down, across = (height, rows, target.whole[0]), (width, columns, target.whole[1])
     (high, top), (wide, left) = _place(down, across, form), _place(across, down, form)
@@ -57,6 +56,12 @@ def prepare(image: Image, target: PictureInput) -> np.ndarray:
     (to_rows, of_rows), (to_columns, of_columns) = _overlap(high, top, rows), _overlap(wide, left, columns)
     result[to_rows, to_columns] = pixels[of_rows, of_columns]
     return target.elements(result[:, :, ::-1] if form.colours == "bgr" else result)
+
+
+def reduce_picture(image: Image, most: int) -> Image:
+    """A picture of at most so many rows and columns: the means of squares, of as many pixels as it takes."""
+    side = -(-max(image.size) // most)
+    return image.reduce(side) if side > 1 else image
 
 
 def _place(side: tuple[int, int, int], other: tuple[int, int, int], form: PictureFormat) -> tuple[int, int]:

@@ -14,6 +14,7 @@ from ..graph.names import Names, value_names
 from ..ir.nodes import Scalar
 from ..ir.sizes import shown
 from ..ops.call import OWN_DOMAIN
+from ..ops.sampling.picture import GREY
 from ..program.dimensions import Dimension
 from .formats import PictureFormat
 
@@ -57,8 +58,8 @@ class PictureInput:
 
 
 def grey(colour: tuple[int, int, int]) -> int:
-    """How bright red, green and blue are together, from 0 to 255, by Rec. 601."""
-    return round(float(np.dot(colour, (0.299, 0.587, 0.114))))
+    """How bright red, green and blue are together, from 0 to 255, as an operator Picture has it."""
+    return (sum(c * share for c, share in zip(colour, GREY, strict=True)) + (1 << 15)) >> 16
 
 
 def fit_picture(value: Value, form: PictureFormat) -> PictureInput:

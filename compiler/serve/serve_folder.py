@@ -43,7 +43,7 @@ TYPES = {
 TEXTS = re.compile(r"text/|application/(?:json|wasm|javascript|xml)|image/svg")
 """Media types that shrink."""
 
-LEAST_COMPRESSED, MOST_COMPRESSED = 1 << 10, 1 << 25
+LEAST_COMPRESSED, MOST_COMPRESSED = 1 << 10, 1 << 22
 """Bytes of files that are compressed."""
 
 HASHED = re.compile(r"-[0-9a-f]{12}\.[a-z]+$")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -35,6 +36,17 @@ def network() -> onnx.ModelProto:
 def heed_interrupts() -> None:
     """For a process that is interrupted: where a shell runs the tests in the background, it would ignore Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def printed_until(process: subprocess.Popen[str], words: str) -> str:
+    """The output of a program, to the line with the words."""
+    assert process.stdout is not None
+    text = ""
+    while words not in text:
+        line = process.stdout.readline()
+        assert line, text
+        text += line
+    return text
 
 
 SHAPE = ("--shape", "x=1x3x8x8")

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from cli.command import heed_interrupts
+from cli.command import heed_interrupts, printed_until
 from click.testing import CliRunner, Result
 from cryptography import x509
 from onnx_models import model, node
@@ -42,17 +42,6 @@ def address() -> Iterator[Address]:
 
 def invoke(*arguments: str) -> Result:
     return CliRunner().invoke(main, arguments, catch_exceptions=False)
-
-
-def printed_until(process: subprocess.Popen[str], words: str) -> str:
-    """The output of a program, to the line with the words."""
-    assert process.stdout is not None
-    text = ""
-    while words not in text:
-        line = process.stdout.readline()
-        assert line, text
-        text += line
-    return text
 
 
 def refusal(*arguments: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import signal
 import socket
@@ -9,10 +10,14 @@ import subprocess
 import sys
 import urllib.request
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from cli.command import heed_interrupts
+import pytest
+from cli.command import heed_interrupts, printed_until
 from click.testing import CliRunner
+from webnn_compile.cli import serve_command
 from webnn_compile.cli.serve_command import main
+from webnn_compile.serve.serve_folder import Folder
 
 PROGRAM = Path(sys.executable).with_name("webnn-serve")
 
@@ -29,13 +34,7 @@ def test_serves_until_interrupted(tmp_path: Path) -> None:
         [PROGRAM, tmp_path, "--port", "0", "--isolated"], stdout=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
     )
     with process:
-        assert process.stdout is not None
-        printed = ""
-        while "Ctrl-C" not in printed:
-            line = process.stdout.readline()
-            assert line, printed
-            printed += line
-        (address,) = re.findall(r"http://127\.0\.0\.1:\d+/", printed)
+        (address,) = re.findall(r"http://127\.0\.0\.1:\d+/", printed_until(process, "Ctrl-C"))
         with urllib.request.urlopen(address) as response:
             assert b"<title>mine</title>" in response.read()
             assert response.headers["Cross-Origin-Embedder-Policy"] == "require-corp"
@@ -43,12 +42,18 @@ def test_serves_until_interrupted(tmp_path: Path) -> None:
         assert process.wait(20) == 0
 
 
-def test_takes_the_next_port_that_is_free(tmp_path: Path) -> None:
-    with socket.socket() as taken:
+def test_ports_that_are_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that was asked for is refused; by default the next one is tried."""
+    with socket.socket() as taken, contextlib.ExitStack() as opened:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        assert f"port {port}" in refusal(str(tmp_path), "--port", str(port))
+        assert f"cannot listen on 127.0.0.1, port {port}: " in refusal(str(tmp_path), "--port", str(port))
+        monkeypatch.setattr(serve_command, "PORT", port)
+        address = serve_command._listen(opened, Folder(tmp_path), "127.0.0.1", None)
+        assert port < (urlsplit(address).port or 0) < port + serve_command.PORTS
+        monkeypatch.setattr(serve_command, "PORTS", 1)
+        assert f"port {port}" in refusal(str(tmp_path))
 
 
 def test_mistakes(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from test_models import NETWORKS, SHARED, path_of
 from webnn_compile.dtypes import from_numpy
 from webnn_compile.errors import InputError
 from webnn_compile.graph.ir import Value
-from webnn_compile.pictures.formats import FormatLike, formats_of
-from webnn_compile.pictures.prepare import open_picture, prepare, prepare_words
+from webnn_compile.pictures.formats import MOST, FormatLike, formats_of
+from webnn_compile.pictures.prepare import open_picture, prepare, prepare_words, reduce_picture
 from webnn_compile.pictures.take_pictures import PictureInput, fit_picture
 
 Array = np.ndarray
@@ -152,9 +152,7 @@ def test_photographs() -> None:
     compiled = webnn_compile.compile(path_of(network), shapes=network.shapes, pictures={"input": "imagenet"})
     expected = json.loads((SHARED / "photos" / "expected.json").read_text())["onnxruntime_top1"]
     for name, label in expected.items():
-        image = open_picture(SHARED / "photos" / name)
-        if max(image.size) > 2048:
-            image = image.reduce(-(-max(image.size) // 2048))
+        image = reduce_picture(open_picture(SHARED / "photos" / name), MOST)
         words = np.ascontiguousarray(image.convert("RGBA")).view(np.int32)[..., 0]
         (scores,) = compiled.run({"input": words}).values()
         assert int(scores.argmax()) == label, name

@@ -29,7 +29,7 @@ NARROWEST = 64
 _POINT = 22
 """Bits after the point of weights: with bytes their sums are int32."""
 
-_GREY = (19595, 38470, 7471)
+GREY = (19595, 38470, 7471)
 """Shares of red, green and blue of 2**16, by Rec. 601."""
 
 
@@ -88,12 +88,12 @@ RESIZES = {"crop": _crop, "letterbox": _letterbox, "letterbox-top-left": _top_le
 
 @dataclass(frozen=True, slots=True)
 class _Taps:
-    """`facts` are how long the side becomes, and the first of its pixels that is taken. For each element of the result:
-    the first of the pixels that it is made of, and their weights, of
-    _POINT bits after the point. Weights are those of so many pixels, of which some are zero."""
+    """Elements of a side of the result: the first of the pixels that each is made of, and their weights, of _POINT bits
+    after the point, some of them zero. `placed` has how long the side becomes, and the first of its pixels that is
+    taken."""
 
     side: Side
-    facts: Tensor
+    placed: Tensor
     first: Tensor
     weights: Tensor
 
@@ -103,8 +103,8 @@ class _Taps:
 
     def inside(self, o: Expr) -> Expr:
         """Whether the picture has the element `o` of the result."""
-        place = o + self.facts[1,]
-        return (place >= 0) & (place < self.facts[0,])
+        place = o + self.placed[1,]
+        return (place >= 0) & (place < self.placed[0,])
 
     def total(self, o: Expr, element: Callable[[Expr], Expr]) -> Expr:
         """The sum of the weighted elements, int32, at these pixels."""
@@ -125,16 +125,19 @@ def _byte(total: Expr) -> Expr:
 def _taps(name: str, side: Side) -> _Taps:
     # Kernels read what sizes decide: as expressions these are longer than all else.
     numbers = number(side.resized), number(side.first)
-    facts = compute(f"{name}.facts", (2,), (), lambda i: select(i.eq(0), *numbers))
-    n, r = number(side.size), maximum(facts[0,], 1)
+    placed = compute(f"{name}.placed", (2,), (), lambda i: select(i.eq(0), *numbers))
+    n, r = number(side.size), maximum(placed[0,], 1)
     m = maximum(n, r)
 
     def centre(o: Expr) -> Expr:
         """Twice the middle of an element of the picture, times `resized`."""
-        return (minimum(maximum(o + facts[1,], 0), r - 1) * 2 + 1) * n
+        return (minimum(maximum(o + placed[1,], 0), r - 1) * 2 + 1) * n
 
     first = compute(
-        f"{name}.first", (side.count,), (facts,), lambda o: minimum(maximum(centre(o) - m * 2 + r, 0) // (r * 2), n - 1)
+        f"{name}.first",
+        (side.count,),
+        (placed,),
+        lambda o: minimum(maximum(centre(o) - m * 2 + r, 0) // (r * 2), n - 1),
     )
     reach = number(larger(side.size, side.resized)) * 2
     count = size(number(divided(size(reach), side.resized)) + 2)
@@ -144,7 +147,7 @@ def _taps(name: str, side: Side) -> _Taps:
         away = unary("abs", (at * 2 + 1) * r - centre(o))
         return select(at < n, maximum(m * 2 - away, 0), 0)
 
-    shares = compute(f"{name}.shares", (count, side.count), (first, facts), share)
+    shares = compute(f"{name}.shares", (count, side.count), (first, placed), share)
     totals = compute(
         f"{name}.totals", (side.count,), (shares,), lambda o: reduce_over("sum", (count,), lambda t: shares[t, o])
     )
@@ -157,7 +160,7 @@ def _taps(name: str, side: Side) -> _Taps:
         rest = (binary("shl", part, _POINT) - near * total) * 2
         return near + (rest >= total).cast(I32) - (rest < 0 - total).cast(I32)
 
-    return _Taps(side, facts, first, compute(f"{name}.weights", shares.shape, (shares, totals), weight))
+    return _Taps(side, placed, first, compute(f"{name}.weights", shares.shape, (shares, totals), weight))
 
 
 def _picture(call: Call) -> Tensor:
@@ -181,7 +184,7 @@ def _picture(call: Call) -> Tensor:
     def colour(word: Expr, c: Expr) -> Expr:
         if channels == 3:
             return binary("shr", word, c * 8) & 255
-        parts = [(binary("shr", word, 8 * i) & 255) * share for i, share in enumerate(_GREY)]
+        parts = [(binary("shr", word, 8 * i) & 255) * share for i, share in enumerate(GREY)]
         return binary("shr", parts[0] + parts[1] + parts[2] + (1 << 15), 16)
 
     flip, last = call.flag("reversed", 0), call.flag("last", 0)
@@ -214,7 +217,7 @@ def _picture(call: Call) -> Tensor:
         return select(all_of(*within), pixel, fill[channels - 1 - c if flip else c,]) if within else pixel
 
     result = (1, rows, columns, channels) if last else (1, channels, rows, columns)
-    return compute(name, result, (totals, fill, *(t.facts for t in (down, across) if t.side.surrounded)), element)
+    return compute(name, result, (totals, fill, *(t.placed for t in (down, across) if t.side.surrounded)), element)
 
 
 OPERATORS = {"Picture": _picture}
