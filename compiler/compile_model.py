@@ -155,7 +155,7 @@ def quantize(
     equalize: bool = False,
     correct_bias: bool = False,
     accuracy_drop: float | None = None,
-    labels: str | Path | None = None,
+    expected: str | Path | None = None,
     mean: Sequence[float] | None = None,
     std: Sequence[float] | None = None,
     cache: bool = True,
@@ -182,13 +182,13 @@ def quantize(
         correct_bias=correct_bias,
         accuracy_drop=accuracy_drop,
     )
-    if weights is not None and (static != Static() or labels is not None):
-        raise InputError("weights= quantises weights alone: leave out the options of values between layers, and labels")
+    if weights is not None and (static != Static() or expected is not None):
+        raise InputError("weights= quantises weights alone: leave out expected= and options of values between layers")
     options = QuantizeOptions(
         static if weights is None else parse_weights(weights),
         Path(calibration) if isinstance(calibration, str) else calibration,
         tuple(keep),
-        None if labels is None else Path(labels),
+        None if expected is None else Path(expected),
         replace(imagenet, mean=tuple(mean or imagenet.mean), std=tuple(std or imagenet.std)),
     )
     chosen = model_inputs(shapes, dims, constants)

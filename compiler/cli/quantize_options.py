@@ -115,7 +115,7 @@ _OPTIONS = (
         "percentage points.",
     ),
     click.option(
-        "--labels", type=_FILE, metavar="FILE.json", help='What these show: {"accepted": {"cat.jpg": [281, 282]}}.'
+        "--expected", type=_FILE, metavar="FILE.json", help='What these show: {"accepted": {"cat.jpg": [281, 282]}}.'
     ),
     click.option("--save-quantized", type=_FILE, metavar="FILE.onnx", help="Write the quantised model as ONNX, too."),
 )
@@ -123,7 +123,7 @@ _OPTIONS = (
 
 _STATIC = (
     "--calibration-method, --activation-type, --weight-bits, --per-tensor, --equalize, --correct-bias, --accuracy-drop "
-    "and --labels"
+    "and --expected"
 )
 _BOTH = "--calibrate, --keep and --save-quantized"
 
@@ -146,7 +146,7 @@ def quantize_options(command: Callable[..., None]) -> Callable[..., None]:
         equalize: bool,
         correct_bias: bool,
         accuracy_drop: float | None,
-        labels: Path | None,
+        expected: Path | None,
         save_quantized: Path | None,
         **others: Any,
     ) -> None:
@@ -163,14 +163,14 @@ def quantize_options(command: Callable[..., None]) -> Callable[..., None]:
             if quantize is not None and weights is not None:
                 raise InputError("--quantize and --weights exclude each other: int8 has weights of eight bits")
             if quantize is None:
-                _refuse(_STATIC, "--quantize int8", given=static != Static() or labels is not None)
+                _refuse(_STATIC, "--quantize int8", given=static != Static() or expected is not None)
             if quantize is None and weights is None:
                 _refuse(_BOTH, "--quantize or --weights", given=bool(keep or calibrate or save_quantized))
             chosen = None
             if quantize is not None or weights is not None:
                 how = static if weights is None else parse_weights(weights)
                 chosen = QuantizeOptions(
-                    how, calibrate, keep, labels, replace(FORMATS["imagenet"], mean=mean, std=std), save_quantized
+                    how, calibrate, keep, expected, replace(FORMATS["imagenet"], mean=mean, std=std), save_quantized
                 )
         command(quantize=chosen, **others)
 

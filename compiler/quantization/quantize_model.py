@@ -17,7 +17,7 @@ from ..system.cache import Cache
 from ..system.limits import CompileMemory
 from ..system.need_llvm import has_llvm, need_llvm
 from ..values.draw_inputs import draw_inputs, largest_sizes
-from .labels import Labels, read_labels
+from .expected import Expected, read_expected
 from .quantize_static import quantize_static
 from .quantize_weights import quantize_weights
 from .result import Quantization
@@ -53,7 +53,7 @@ def quantize_model(
     samples = _samples(graph, options)
     how = options.how
     if isinstance(how, Static):
-        quantized = quantize_static(graph, samples, how, options.keep, _labels(options, samples), cache)
+        quantized = quantize_static(graph, samples, how, options.keep, _expected(options, samples), cache)
     else:
         quantized = quantize_weights(graph, samples, how, options.keep, cache)
     return export_model(quantized.graph, quantized.stored), quantized.report
@@ -93,5 +93,5 @@ def _samples(graph: Graph, options: QuantizeOptions) -> list[Sample]:
     return [Sample((), draw_inputs(specs, graph.dimensions, largest_sizes(graph.dimensions), generator))]
 
 
-def _labels(options: QuantizeOptions, samples: Sequence[Sample]) -> Labels | None:
-    return None if options.labels is None else read_labels(options.labels, samples)
+def _expected(options: QuantizeOptions, samples: Sequence[Sample]) -> Expected | None:
+    return None if options.expected is None else read_expected(options.expected, samples)

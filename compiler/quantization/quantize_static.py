@@ -11,8 +11,8 @@ from ..graph.ir import Array, Graph
 from ..system.cache import Cache
 from .correct_bias import correct_bias
 from .equalize import equalize, find_pairs
+from .expected import Accuracy, Expected, measure_accuracy
 from .insert_quantization import Quantized, Scheme, insert_quantization
-from .labels import Accuracy, Labels, measure_accuracy
 from .measure_layers import Errors, compare, measure_own_errors
 from .ranges import observe_ranges
 from .result import Quantization, QuantizedLayer, QuantizedModel
@@ -36,7 +36,7 @@ def quantize_static(
     samples: Sequence[Sample],
     static: Static,
     keep: Sequence[str] = (),
-    labels: Labels | None = None,
+    expected: Expected | None = None,
     cache: Cache | None = None,
 ) -> QuantizedModel:
     """`graph` with QuantizeLinear and DequantizeLinear around its layers and what stands between these.
@@ -48,7 +48,7 @@ def quantize_static(
     if done is not None:
         raise InputError(f"the model is quantised already ({done}); give the model of float32")
     _check_samples(graph, samples)
-    work = _Work(graph, samples, static, keep, labels, cache)
+    work = _Work(graph, samples, static, keep, expected, cache)
     every = [u for u in work.every if u.layer]
     if not every:
         raise InputError("the model has no Conv, ConvTranspose, Gemm or MatMul with constant weights to quantise")
@@ -87,7 +87,7 @@ def quantize_static(
         len(samples),
         equalized,
         tuple(n for n in in_model if n in work.scheme.corrections),
-        *(work.measured(results) if labels else None for results in (comparison.exact, comparison.rounded)),
+        *(work.measured(results) if expected else None for results in (comparison.exact, comparison.rounded)),
     )
     return QuantizedModel(model.graph, model.stored, report)
 
@@ -106,7 +106,7 @@ class _Work:
     samples: Sequence[Sample]
     static: Static
     keep: Sequence[str]
-    labels: Labels | None
+    expected: Expected | None
     cache: Cache | None
     given: Scheme | None = None
 
@@ -147,8 +147,8 @@ class _Work:
 
     def measured(self, results: Sequence[Array]) -> Accuracy:
         """The accuracy of a model whose first output is `results`."""
-        assert self.labels is not None
-        return measure_accuracy(zip(self.samples, results, strict=True), self.labels)
+        assert self.expected is not None
+        return measure_accuracy(zip(self.samples, results, strict=True), self.expected)
 
 
 def _check_samples(graph: Graph, samples: Sequence[Sample]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ..graph.ir import Graph, Value
 from ..graph.stored import Stored
-from .labels import Accuracy
+from .expected import Accuracy
 
 
 @dataclass(frozen=True, slots=True)

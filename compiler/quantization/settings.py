@@ -86,13 +86,13 @@ Calibration = Path | Sequence[Mapping[str, Array]]
 @dataclass(frozen=True, slots=True)
 class QuantizeOptions:
     """Nodes whose names match a pattern of `keep` stay in float32. Errors and ranges are measured on `calibration`, of
-    which pictures are in the format `picture`, and `labels` (a file) what they show. `save` is where the quantised
+    which pictures are in the format `picture`, and `expected` (a file) what they show. `save` is where the quantised
     model is written."""
 
     how: Static | WeightFormat
     calibration: Calibration | None = None
     keep: tuple[str, ...] = ()
-    labels: Path | None = None
+    expected: Path | None = None
     picture: PictureFormat = FORMATS["imagenet"]
     save: Path | None = None
 
@@ -111,7 +111,7 @@ class QuantizeOptions:
                 raise InputError(
                     "--quantize int8 measures ranges on data: give --calibrate FOLDER (in Python calibration=)"
                 )
-        if static is not None and static.accuracy_drop is not None and self.labels is None:
-            raise InputError("--accuracy-drop compares with labels of the calibration data: give --labels FILE.json")
+        if static is not None and static.accuracy_drop is not None and self.expected is None:
+            raise InputError("--accuracy-drop compares with what the calibration data show: give --expected FILE.json")
         if self.save is not None and (self.save.is_dir() or not self.save.resolve().parent.is_dir()):
             raise InputError(f"--save-quantized {self.save}: give the path of a file in a folder that exists")

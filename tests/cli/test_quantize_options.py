@@ -21,7 +21,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for i in range(4):
         pixels = np.random.default_rng(i).integers(0, 256, (8, 8, 3)).astype(np.uint8)
         Image.fromarray(pixels).save(tmp_path / "data" / f"{i}.png")
-    (tmp_path / "labels.json").write_text(json.dumps({"accepted": {f"{i}.png": [0, 1, 2, 3, 4] for i in range(4)}}))
+    (tmp_path / "expected.json").write_text(json.dumps({"accepted": {f"{i}.png": [0, 1, 2, 3, 4] for i in range(4)}}))
     return tmp_path
 
 
@@ -29,8 +29,8 @@ def test_int8(folder: Path) -> None:
     options = (
         "--calibrate",
         "data",
-        "--labels",
-        "labels.json",
+        "--expected",
+        "expected.json",
         "--accuracy-drop",
         "0",
         "--mean",
@@ -89,12 +89,12 @@ INT8, WEIGHTS = ("--quantize", "int8"), ("--weights", "int8")
         ((*INT8, "--calibrate", "empty"), "--calibrate empty: it holds no calibration data"),
         ((*INT8, "--calibrate", "data", *WEIGHTS), "--quantize and --weights exclude each other"),
         ((*INT8, "--calibrate", "data", "--keep", "none"), "--keep none: no node .* they are conv,"),
-        ((*INT8, "--calibrate", "data", "--accuracy-drop", "1"), "--accuracy-drop compares with labels"),
+        ((*INT8, "--calibrate", "data", "--accuracy-drop", "1"), "--accuracy-drop compares with what"),
         ((*INT8, "--calibrate", "data", "--std", "0"), r"std is \[0.0\]; give one number, or three.* above 0"),
         ((*INT8, "--calibrate", "data", "--mean", "1,2"), r"mean is \[1.0, 2.0\]; give one number, or three"),
         ((*INT8, "--calibrate", "data", "--mean", "a"), "'a' is not of the form 0.485,0.456,0.406"),
         ((*INT8, "--calibrate", "data", "--save-quantized", "data"), "--save-quantized data: give the path of a file"),
-        ((*INT8, "--calibrate", "data", "--labels", "net.onnx"), "--labels net.onnx: it is no JSON"),
+        ((*INT8, "--calibrate", "data", "--expected", "net.onnx"), "--expected net.onnx: it is no JSON"),
         (("--quantize", "int4"), "'int4' is not 'int8'; weights alone may be others: --weights int4"),
         (
             (*WEIGHTS, "--save-quantized", "net.onnx"),

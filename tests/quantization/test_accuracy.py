@@ -39,17 +39,17 @@ def classifier(folder: Path) -> tuple[Path, Path]:
         x = random((1, 16), 10 + i)
         np.save(folder / f"{i}.npy", x)
         labels[f"{i}.npy"] = [int(onnxruntime_results(proto, {"x": x})["y"].argmax())]
-    file, right = folder / "model.onnx", folder / "labels.json"
+    file, right = folder / "model.onnx", folder / "expected.json"
     file.write_bytes(proto.SerializeToString())
     right.write_text(json.dumps({"accepted": labels}))
     return file, right
 
 
 def test_the_worst_layer_is_left_in_float32(tmp_path: Path) -> None:
-    file, labels = classifier(tmp_path)
+    file, right = classifier(tmp_path)
     reports: list[Quantization] = []
     for allowed in (None, 100, 10):
-        webnn_compile.quantize(file, tmp_path, labels=labels, accuracy_drop=allowed, report=reports.append)
+        webnn_compile.quantize(file, tmp_path, expected=right, accuracy_drop=allowed, report=reports.append)
     free, most, few = reports
     assert free.exact is not None
     assert free.accuracy is not None
@@ -74,15 +74,15 @@ def test_as_few_layers_as_will_do(most: int) -> None:
         assert len(tried) == len(set(tried)) <= 2 * most.bit_length() + 1
 
 
-def test_labels_are_needed(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"--accuracy-drop compares with labels .* give --labels"):
+def test_expected_classes_are_needed(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"--accuracy-drop compares with what .* give --expected"):
         webnn_compile.quantize(residual(), pictures(1), accuracy_drop=1)
     with pytest.raises(InputError, match="--accuracy-drop 101: give percentage points, from 0 to 100"):
-        webnn_compile.quantize(residual(), pictures(1), accuracy_drop=101, labels=tmp_path)
+        webnn_compile.quantize(residual(), pictures(1), accuracy_drop=101, expected=tmp_path)
 
 
-def test_names_of_arrays_are_no_labels(tmp_path: Path) -> None:
+def test_names_of_arrays_are_no_expected(tmp_path: Path) -> None:
     labels: dict[str, Array] = {}
-    (tmp_path / "labels.json").write_text(json.dumps({"accepted": labels}))
+    (tmp_path / "expected.json").write_text(json.dumps({"accepted": labels}))
     with pytest.raises(InputError, match="labels none of the calibration files"):
-        webnn_compile.quantize(residual(), pictures(1), labels=tmp_path / "labels.json")
+        webnn_compile.quantize(residual(), pictures(1), expected=tmp_path / "expected.json")

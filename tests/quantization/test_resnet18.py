@@ -21,9 +21,9 @@ MODEL, PHOTOGRAPHS = SHARED / "models" / "resnet18_imagenet.onnx", SHARED / "pho
     reason=f"there is no {MODEL} or {PHOTOGRAPHS} (WEBNN_SHARED may name another folder)",
 )
 def test_resnet18(tmp_path: Path) -> None:
-    labels = PHOTOGRAPHS / "expected.json"
+    right = PHOTOGRAPHS / "expected.json"
     reports: list[Quantization] = []
-    quantized = webnn_compile.quantize(MODEL, PHOTOGRAPHS, dims={"N": 1}, labels=labels, report=reports.append)
+    quantized = webnn_compile.quantize(MODEL, PHOTOGRAPHS, dims={"N": 1}, expected=right, report=reports.append)
     file = tmp_path / "int8.onnx"
     file.write_bytes(quantized.SerializeToString())
     assert file.stat().st_size < 0.26 * MODEL.stat().st_size
@@ -36,7 +36,7 @@ def test_resnet18(tmp_path: Path) -> None:
     assert report.exact.of == 12
     assert report.accuracy.right >= report.exact.right - 1
     # onnxruntime says the same of the file.
-    accepted = json.loads(labels.read_text())["accepted"]
+    accepted = json.loads(right.read_text())["accepted"]
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = ort.InferenceSession(file, options, providers=["CPUExecutionProvider"])

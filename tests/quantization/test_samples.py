@@ -15,7 +15,7 @@ from webnn_compile.dtypes import F32, I64, U8, DType
 from webnn_compile.errors import InputError
 from webnn_compile.graph.ir import Value
 from webnn_compile.pictures.formats import FORMATS
-from webnn_compile.quantization.labels import Accuracy, measure_accuracy, read_labels
+from webnn_compile.quantization.expected import Accuracy, measure_accuracy, read_expected
 from webnn_compile.quantization.samples import Sample, read_samples
 
 IMAGENET = FORMATS["imagenet"]
@@ -35,7 +35,7 @@ def photographs(tmp_path: Path) -> Path:
         ("c.bmp", (8, 8), 51),
     ):
         Image.new("RGB" if isinstance(colour, tuple) else "L", size, colour).save(tmp_path / name)
-    (tmp_path / "labels.json").write_text("{}")
+    (tmp_path / "expected.json").write_text("{}")
     return tmp_path
 
 
@@ -142,13 +142,13 @@ def test_no_folder(tmp_path: Path) -> None:
 SAMPLES = [Sample(("a.png", "b.png"), {}), Sample(("c.png",), {})]
 
 
-def test_labels(tmp_path: Path) -> None:
-    file = tmp_path / "labels.json"
+def test_expected(tmp_path: Path) -> None:
+    file = tmp_path / "expected.json"
     file.write_text(json.dumps({"about": "", "accepted": {"a.png": [1, 2], "c.png": 0, "z.png": [4]}}))
-    labels = read_labels(file, SAMPLES)
+    labels = read_expected(file, SAMPLES)
     assert labels == {"a.png": (1, 2), "c.png": (0,)}
     file.write_text(json.dumps({"a.png": [2]}))
-    assert read_labels(file, SAMPLES) == {"a.png": (2,)}
+    assert read_expected(file, SAMPLES) == {"a.png": (2,)}
     scores = np.eye(3, dtype=np.float32)
     outputs = [(SAMPLES[0], scores[[1, 0]]), (SAMPLES[1], scores[[2, 2]])]
     assert measure_accuracy(outputs, labels) == Accuracy(1, 2)
@@ -165,8 +165,8 @@ def test_labels(tmp_path: Path) -> None:
     ],
 )
 def test_files_that_label_nothing(text: str | None, message: str, tmp_path: Path) -> None:
-    file = tmp_path / "labels.json"
+    file = tmp_path / "expected.json"
     if text is not None:
         file.write_text(text)
     with pytest.raises(InputError, match=message):
-        read_labels(file, SAMPLES)
+        read_expected(file, SAMPLES)
