@@ -1,6 +1,6 @@
-"""Serves the demo page, or checks in a headless browser that it reads digits rightly (`--headless`).
+"""Serves the demo page, checks in a headless browser that it reads digits rightly (`--headless`), or takes its picture.
 
-python demo-site/show.py build/demo [--port 8000 | --headless]
+python demo-site/show.py build/demo [--port 8000 | --headless | --screenshot docs/demo.png]
 """
 
 from __future__ import annotations
@@ -65,6 +65,23 @@ def check_page(folder: Path) -> bool:
     return not wrong
 
 
+def take_screenshot(folder: Path, file: Path) -> None:
+    """Writes the picture of the page with a seven that was drawn, in light colours."""
+    from playwright.sync_api import sync_playwright
+    from webnn_compile.rpc.browsers import launch
+
+    with serve(folder) as site, sync_playwright() as playwright, launch(playwright, "chromium") as browser:
+        page = browser.new_page(viewport={"width": 760, "height": 1000}, color_scheme="light")
+        page.goto(site.url)
+        page.wait_for_selector("body[data-state=ready]")
+        draw(page, SEVEN)
+        read(page)
+        box = page.locator(".draw").bounding_box()
+        assert box is not None, "the drawing area is not in the page"
+        clip = {"x": 0, "y": 0, "width": 760, "height": box["y"] + box["height"] + 10}
+        page.screenshot(path=file, animations="disabled", clip=clip)
+
+
 def read(page: Page) -> str:
     """The page's answer once it has one, such as `7 (98.3%)`."""
     page.wait_for_selector("#result[aria-busy=false]:not(:empty)")
@@ -84,11 +101,15 @@ def draw(page: Page, points: Sequence[tuple[float, float]]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Serves the demo page, or checks it in a headless browser.")
+    parser = argparse.ArgumentParser(description="Serves the demo page, checks it, or takes its picture.")
     parser.add_argument("folder", type=Path, help="the page with its bundle")
     parser.add_argument("--port", type=int, default=8000, help="where to serve; another one where it is taken")
     parser.add_argument("--headless", action="store_true", help="read every sample in a headless Chromium instead")
+    parser.add_argument("--screenshot", type=Path, help="write a picture of the page in use there (.png) instead")
     options = parser.parse_args()
+    if options.screenshot:
+        take_screenshot(options.folder, options.screenshot)
+        return
     if options.headless:
         sys.exit(0 if check_page(options.folder) else 1)
     serve_page(options.folder, options.port)

@@ -1,4 +1,4 @@
-"""A page that imports the bundle works after a production build by each bundler, with what the README says of it."""
+"""A page that imports the bundle works after a production build by each bundler, as docs/deploying.md says."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from server import serve
 from tiny_artifact import tiny_weights
 from webnn_compile.bundle import write_bundle
 
-README = (ROOT / "README.md").read_text()
-(POLICY,) = re.findall(r"^    (script-src .*)$", README, re.MULTILINE)
+DEPLOYING = (ROOT / "docs" / "deploying.md").read_text()
+(POLICY,) = re.findall(r"^(script-src .*)$", DEPLOYING, re.MULTILINE)
 PROGRAMS = ROOT / "node_modules" / ".bin"
 PAGE = "index.html"
 
@@ -30,8 +30,8 @@ def run(folder: Path, *command: str | Path) -> None:
 
 
 def said(pattern: str) -> str:
-    """The README's text about a bundler."""
-    (found,) = re.findall(pattern, README)
+    """The documentation's text about a bundler."""
+    (found,) = re.findall(pattern, DEPLOYING)
     return str(found)
 
 
@@ -108,7 +108,7 @@ def build(folder: Path, bundler: Callable[[Path], Path]) -> Path:
 
 @pytest.mark.parametrize("bundler", BUNDLERS, ids=lambda bundler: bundler.__name__)
 def test_production_build(page: Page, tmp_path: Path, bundler: Callable[[Path], Path]) -> None:
-    """In a worker and without one, under the policy of the README; but parcel's import map needs its hash there."""
+    """In a worker and without one, under the documented policy; but parcel's import map needs its hash there."""
     policy = POLICY.replace("'self'", "'self' 'unsafe-inline'", 1) if bundler is by_parcel else POLICY
     with serve(build(tmp_path, bundler), prefix="app", headers={"Content-Security-Policy": policy}) as site:
         open_page(page, site, "")
@@ -124,7 +124,7 @@ def test_production_build(page: Page, tmp_path: Path, bundler: Callable[[Path], 
 
 
 def test_a_bundler_that_copies_nothing_is_named(page: Page, tmp_path: Path) -> None:
-    """esbuild without the README's option: the script is whole, and alone."""
+    """esbuild without its option: the script is whole, and alone."""
 
     def alone(folder: Path) -> Path:
         run(folder, PROGRAMS / "esbuild", "expose.js", "--bundle", "--format=esm", "--outfile=dist/main.js")

@@ -12,9 +12,9 @@ from parallel_site import compile_parallel_site, run
 from playwright.sync_api import Page
 from server import ISOLATION, serve
 
-README = (ROOT / "README.md").read_text()
-(POLICY,) = re.findall(r"^    (script-src .*)$", README, re.MULTILINE)
-(TRUSTED,) = re.findall(r"`(trusted-types [^`]*)`", README)
+DEPLOYING = (ROOT / "docs" / "deploying.md").read_text()
+(POLICY,) = re.findall(r"^(script-src .*)$", DEPLOYING, re.MULTILINE)
+(TRUSTED,) = re.findall(r"`(trusted-types [^`]*)`", DEPLOYING)
 REQUIRED = f"{POLICY}; require-trusted-types-for 'script'"
 
 
@@ -29,7 +29,7 @@ def enforced(page: Page) -> None:
         pytest.skip("this browser has no Trusted Types")
 
 
-@pytest.mark.parametrize("policy", [REQUIRED, f"{REQUIRED}; {TRUSTED}"], ids=["any name", "the names of the README"])
+@pytest.mark.parametrize("policy", [REQUIRED, f"{REQUIRED}; {TRUSTED}"], ids=["any name", "the documented names"])
 def test_workers_and_threads_start(page: Page, folder: Path, policy: str) -> None:
     with serve(folder, headers=ISOLATION | {"Content-Security-Policy": policy}) as site:
         page.goto(site.url + "blank.html")

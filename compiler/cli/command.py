@@ -177,9 +177,7 @@ def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
     help="Of the records take those of this device, by its name or part of it, not the best for all.",
 )
 @click.option("--wasm-linker", metavar="LINKER", default="builtin", show_default=True, help="builtin, wasm-ld or emcc.")
-@click.option(
-    "--coop-coep", is_flag=True, help="Add what makes a page cross-origin isolated, which threads need: see the README."
-)
+@click.option("--coop-coep", is_flag=True, help="Add what makes a page cross-origin isolated, which threads need.")
 @click.option("--force", is_flag=True, help="Replace a bundle that is already there.")
 @click.option("--no-cache", is_flag=True, help="Compile every kernel anew, and keep none for the next time.")
 @click.option(

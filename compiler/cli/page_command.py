@@ -38,7 +38,7 @@ def main(out: Path, numpy: Path | None, downloads: Path | None, force: bool, deb
     webnn-compile-page --out site/compile/
 
     Any web server can host it. `index.html` is a page where one drops a model, `compiler.js` a module for pages of your
-    own: see the README. Building it needs Node 20 or newer with npm, and at first a network.
+    own: see docs/compile-page.md. Building it needs Node 20 or newer with npm, and at first a network.
     """
     progress = Progress(error_console(), plain=False)
     with explained(debug=debug, phase=lambda: progress.current, interrupted="interrupted; nothing was written"):

@@ -4,7 +4,7 @@ import { watchDownloads } from './watch_downloads.js';
 
 /** @typedef {{ url: string, bytes: number, sha256: string }} FileSpec */
 
-/** Which settings bundlers need: the README lists them. */
+/** Which settings bundlers need: docs/deploying.md lists them. */
 export const BUNDLERS =
   'where a bundler made the page, esbuild and rollup must leave model.js external and parcel the .json files raw';
 

@@ -14,7 +14,7 @@ from webnn_compile.bundle import WasmArtifact, place_memory, render_bundle, writ
 from webnn_compile.bundle.files import STABLE_NAMES
 from webnn_compile.errors import InputError
 
-README = Path(__file__).parents[2] / "README.md"
+DEPLOYING = Path(__file__).parents[2] / "docs" / "deploying.md"
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -35,9 +35,9 @@ def test_files_are_reported_and_named_by_their_content(tmp_path: Path) -> None:
     assert kinds == {"entry", "types", "page", "program", "runtime", "wasm", "weights"}
 
 
-def test_the_readme_lists_the_names_without_a_hash() -> None:
+def test_the_documentation_lists_the_names_without_a_hash() -> None:
     """Hosts serve these by other rules."""
-    hosting = README.read_text().partition("**Hosting.**")[2].partition("All other names")[0]
+    hosting = DEPLOYING.read_text().partition("## Files and caches")[2].partition("All other names")[0]
     assert set(re.findall(r"`([\w.]+\.\w+|_headers)`", hosting)) == set(STABLE_NAMES)
 
 

@@ -127,11 +127,11 @@ def test_a_folder_is_replaced_only_when_asked(digits: Path, tmp_path: Path) -> N
     assert contents(out) == before
 
 
-def program_of_the_readme(digits: Path, folder: Path) -> list[str]:
+def program_of_the_documentation(digits: Path, folder: Path) -> list[str]:
     """Puts it and the model's source into the folder; the command that compiles them."""
-    readme = (Path(__file__).parent.parent.parent / "README.md").read_text()
-    program = re.search(r"```c\n(.*?)```", readme, re.DOTALL)
-    command = re.search(r"\n    (cc .*)\n", readme)
+    page = (Path(__file__).parents[2] / "docs" / "libraries.md").read_text()
+    program = re.search(r"```c\n(.*?)```", page, re.DOTALL)
+    command = re.search(r"\n(cc .* main\.c .*)\n", page)
     assert program is not None
     assert command is not None
     shutil.copytree(digits, folder, dirs_exist_ok=True)
@@ -146,16 +146,16 @@ def check_program(folder: Path, compile: list[str], run: list[str]) -> None:
     assert float(printed) == pytest.approx(float(expected[0, 0]), abs=1e-4)
 
 
-def test_the_program_of_the_readme(digits: Path, tmp_path: Path) -> None:
-    command = program_of_the_readme(digits, tmp_path)
+def test_the_program_of_the_documentation(digits: Path, tmp_path: Path) -> None:
+    command = program_of_the_documentation(digits, tmp_path)
     if shutil.which("cc") is None:
         pytest.skip("there is no C compiler")
     check_program(tmp_path, command, [])
 
 
 def test_weights_as_constants(digits: Path, tmp_path: Path) -> None:
-    """The program of the README with them in place of the file, as a microcontroller has it."""
-    command = program_of_the_readme(digits, tmp_path)
+    """The program of the documentation with them in place of the file, as a microcontroller has it."""
+    command = program_of_the_documentation(digits, tmp_path)
     out = tmp_path / "embedded"
     assert run(EXAMPLE, "--out", out, "--targets", "c", "--embed-weights").exit_code == 0
     assert run(EXAMPLE, "--out", out, "--targets", "c", "--embed-weights", "--force").exit_code == 0
@@ -175,7 +175,7 @@ def test_arm(digits: Path, tmp_path: Path) -> None:
     """Compiled by Zig's Clang, run by an emulator."""
     if shutil.which("qemu-aarch64") is None or find_spec("ziglang") is None:
         pytest.skip("qemu-aarch64 or the package ziglang is not installed")
-    command = program_of_the_readme(digits, tmp_path)
+    command = program_of_the_documentation(digits, tmp_path)
     assert run(EXAMPLE, "--out", tmp_path / "arm", "--targets", "c", "--cpu", "aarch64").exit_code == 0
     shutil.copytree(tmp_path / "arm", tmp_path, dirs_exist_ok=True)
     zig = [sys.executable, "-m", "ziglang", "cc", "-target", "aarch64-linux-musl", "-static"]

@@ -1,9 +1,8 @@
-"""The client: the interface that the README shows, and one kind of error for whatever goes wrong."""
+"""The client: the interface that the documentation shows, and one kind of error for whatever goes wrong."""
 
 from __future__ import annotations
 
 import re
-import textwrap
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +18,7 @@ from webnn_compile.rpc.messages import Message
 from webnn_compile.rpc.start_broker import Address, start_broker
 from webnn_compile.rpc.tls import self_signed_certificate
 
-README = Path(__file__).parents[2] / "README.md"
+DOCUMENTATION = Path(__file__).parents[2] / "docs" / "devices.md"
 EMPTY = SimpleNamespace(fields={}, contents={}, check_outputs=lambda *_: None)
 """A compiled model without files, which may have any outputs."""
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -38,10 +37,10 @@ def echo(message: Message) -> tuple[dict[str, Any], bytes]:
             return {}, b""
 
 
-def test_the_example_of_the_readme(address: Address, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_of_the_documentation(address: Address, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     onnx.save(model([node("Relu", ["x"], ["y"])], {"x": [2, 3]}, ["y"]), tmp_path / "model.onnx")
     monkeypatch.chdir(tmp_path)
-    found = re.search(r"or in a program\n\n((?:    .*\n|\n)+)", README.read_text())
+    found = re.search(r"```python\n(.*?)```", DOCUMENTATION.read_text(), re.DOTALL)
     assert found
     names: dict[str, Any] = {"address": address.page, "x": X}
 
@@ -50,7 +49,7 @@ def test_the_example_of_the_readme(address: Address, tmp_path: Path, monkeypatch
         return {k: [{**a, "name": "y"} for a in v] if k == "arrays" else v for k, v in header.items()}, payload
 
     with python_device(address, answer, backends=("webgpu", "wasm")) as device:
-        exec(textwrap.dedent(found[1]), names)
+        exec(found[1], names)
     assert [m.header["op"] for m in device.messages][:3] == ["load", "run", "time"]
     (part,) = device.messages[0].header["manifest"]["backends"]
     assert part["backend"] == "webgpu"
