@@ -8,6 +8,7 @@ from typing import Any
 
 from webnn_compile.cpu.compile_for_cpu import compile_for_cpu
 from webnn_compile.native.jit import host_target
+from webnn_compile.native.measure_peak import BYTES, measure_peak, operations
 from webnn_compile.pipeline.lowered import Lowered
 from webnn_compile.target import WASM_BYTES, WASM_RELAXED, Target
 
@@ -16,7 +17,7 @@ from .count_operations import count_operations
 from .folders import ROOT, WORK
 from .measure import open_page
 from .native import lower, medians, time_kernels
-from .peak import BYTES, measure_peak, operations, peak_module
+from .peak import peak_module
 
 RUNS = 20
 

@@ -1,96 +1,14 @@
-"""Peak performance of a machine: multiplications and additions in vectors, and bytes read in order, on one thread."""
+"""The peak of a browser, by the module that measures this machine's processor."""
 
 from __future__ import annotations
 
-import ctypes
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
-
-import numpy as np
-from webnn_compile.native.emit import header, host
-from webnn_compile.native.jit import JitModule, host_target
+from webnn_compile.native.measure_peak import peak_text
 from webnn_compile.wasm.emit import emit_object
 from webnn_compile.wasm.finalise import Linked
 from webnn_compile.wasm.linkers import link
 from webnn_compile.wasm.triple import HEADER
 
-ACCUMULATORS = 12
-"""Enough to hide the latency of an addition, and with two operands few enough for sixteen registers."""
-ITERATIONS = 200_000
-BYTES = 64 * 2**20
-"""Beyond any cache of a core."""
-
-
-@dataclass(frozen=True, slots=True)
-class Peak:
-    """Billions of operations (a multiplication and an addition are two) and of bytes in a second."""
-
-    gflops: float
-    gbytes: float
-
-
-def operations(lanes: int) -> int:
-    """The operations of one call of `multiply`."""
-    return ITERATIONS * ACCUMULATORS * lanes * 2
-
 
 def peak_module() -> Linked:
     """The wasm module with relaxed SIMD, which exports `multiply` and `read`."""
-    return link(emit_object(_module(HEADER, 4), relaxed=True), ["multiply", "read"])
-
-
-def measure_peak() -> Peak:
-    """The peak of this machine's processor, in the vectors that kernels use."""
-    lanes = host_target().lanes
-    code = JitModule(_module(header(host(), jit=True), lanes))
-    data = np.ones(BYTES // 4, np.float32)  # written, so that its pages are there
-    address = int(data.ctypes.data_as(ctypes.c_void_p).value or 0)
-    multiplying = _fastest(lambda: code.call("multiply", address, address), 60)
-    reading = _fastest(lambda: code.call("read", address, address), 20)
-    return Peak(operations(lanes) / multiplying / 1e9, BYTES / reading / 1e9)
-
-
-def _fastest(call: Callable[[], object], repeats: int) -> float:
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
-def _module(head: str, lanes: int) -> str:
-    vector = f"<{lanes} x float>"
-    numbers = range(ACCUMULATORS)
-    # One operation to LLVM, which could else multiply once for all iterations.
-    fused = f"@llvm.fmuladd.v{lanes}f32"
-    multiply = [f"%next{n} = call {vector} {fused}({vector} %a, {vector} %b, {vector} %sum{n})" for n in numbers]
-    size = 4 * lanes
-    step = size * ACCUMULATORS
-    read = ["%at = mul i32 %i, " + str(step)]
-    for n in numbers:
-        read.append(f"%place{n} = add i32 %at, {n * size}")
-        read.append(f"%pointer{n} = getelementptr inbounds i8, ptr %from, i32 %place{n}")
-        read.append(f"%loaded{n} = load {vector}, ptr %pointer{n}, align 4")
-        read.append(f"%next{n} = fadd {vector} %sum{n}, %loaded{n}")
-    functions = [_loop("multiply", vector, multiply, ITERATIONS), _loop("read", vector, read, BYTES // step)]
-    return "\n".join([head, f"declare {vector} {fused}({vector}, {vector}, {vector})", *functions])
-
-
-def _loop(name: str, vector: str, body: list[str], iterations: int) -> str:
-    """A function that keeps sums in registers, of each of which `body` makes the next, and stores them at the end."""
-    numbers = range(ACCUMULATORS)
-    size = int(vector[1:].split()[0]) * 4
-    lines = [f"define void @{name}(ptr %from, ptr %to) {{", "entry:"]
-    for n, value in enumerate(["a", "b", *(f"start{n}" for n in numbers)]):
-        lines.append(f"%from{n} = getelementptr inbounds i8, ptr %from, i32 {n * size}")
-        lines.append(f"%{value} = load {vector}, ptr %from{n}, align 4")
-    lines += ["br label %loop", "loop:", "%i = phi i32 [ 0, %entry ], [ %following, %loop ]"]
-    lines += [f"%sum{n} = phi {vector} [ %start{n}, %entry ], [ %next{n}, %loop ]" for n in numbers]
-    lines += [*body, "%following = add i32 %i, 1", f"%end = icmp eq i32 %following, {iterations}"]
-    lines += ["br i1 %end, label %done, label %loop", "done:"]
-    for n in numbers:
-        lines.append(f"%result{n} = getelementptr inbounds i8, ptr %to, i32 {n * size}")
-        lines.append(f"store {vector} %next{n}, ptr %result{n}, align 4")
-    return "\n".join([*lines, "ret void", "}", ""])
+    return link(emit_object(peak_text(HEADER, 4), relaxed=True), ["multiply", "read"])

@@ -95,6 +95,20 @@ class Replay:
         raise ScheduleError(f"choices: {name}={recorded!r} is none of {list(options)}")
 
 
+@dataclass(slots=True)
+class Listed:
+    """Decides as `choices` do, and lists the decisions like `Record`."""
+
+    choices: Choices
+    decisions: dict[str, Decision] = field(default_factory=dict)
+
+    def choose(self, name: str, options: Sequence[T]) -> T:
+        chosen = self.choices.choose(name, options)
+        if len(options) > 1:
+            self.decisions[name] = Decision(tuple(options), chosen)
+        return chosen
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """Decisions of one of several parts of a kernel: their names begin with the part's."""

@@ -12,7 +12,6 @@ import onnx
 import pytest
 from onnx_models import model, node, random
 from webnn_compile.cli.report import PLAIN_WIDTH, print_report
-from webnn_compile.cli.size import size
 from webnn_compile.cpu.compile_for_cpu import RELAXED_PASSES
 from webnn_compile.driver.build import Report, build
 from webnn_compile.driver.options import Options, stages
@@ -21,6 +20,7 @@ from webnn_compile.frontends.model_inputs import ModelInputs
 from webnn_compile.glsl.compose import compose
 from webnn_compile.graph.passes import GRAPH_PASSES
 from webnn_compile.ir.printer import print_kernel
+from webnn_compile.text.size import size
 
 SHAPES = {"x": (1, 3, 6, 6)}
 

@@ -125,7 +125,7 @@ def render(program: Program, *, embedded: bool = False, tested: bool = False) ->
     """The program's kernels as functions, and NAME_prepare and NAME_run around them. `embedded`: `render_weights` makes
     another file, which the header names. `tested`: the source's own test is made, too."""
     prefix, prelude = identifier(program.name), Prelude()
-    names = [f"k{i}_{identifier(k.name)}" for i, k in enumerate(program.kernels)]
+    names = [_kernel_name(i, k) for i, k in enumerate(program.kernels)]
     kernels = [render_kernel(k, n, prelude) for k, n in zip(program.kernels, names, strict=True)]
     ports = Ports.of(program)
     inputs, outputs = (
@@ -153,6 +153,17 @@ def render_weights(prefix: str, program: Program) -> str:
     aligned = f"#ifdef __GNUC__\n__attribute__((aligned({ALIGNMENT})))\n#endif"
     body = ",\n".join(lines) or "0"
     return f'#include "{prefix}.h"\n{aligned}\nconst uint32_t {prefix}_weights[] = {{\n{body}}};\n'
+
+
+@deep_recursion()
+def kernel_source(program: Program, number: int) -> str:
+    """The function of one of the program's kernels, as `render` has it."""
+    kernel = program.kernels[number]
+    return render_kernel(kernel, _kernel_name(number, kernel), Prelude())
+
+
+def _kernel_name(number: int, kernel: Kernel) -> str:
+    return f"k{number}_{identifier(kernel.name)}"
 
 
 def render_kernel(kernel: Kernel, name: str, prelude: Prelude) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from .size import size
+from ..text.size import size
 from .terminal import is_terminal, say, show_table
 
 if TYPE_CHECKING:

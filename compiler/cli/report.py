@@ -23,8 +23,8 @@ from ..program.program import Program, TensorSpec
 from ..system.cache import Cache
 from ..text.escape import shell_word, terminal_text
 from ..text.printable import printable
+from ..text.size import size
 from .quantize_report import describe_quantization, print_layers
-from .size import size
 from .terminal import say
 
 if TYPE_CHECKING:
@@ -98,8 +98,8 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
         yield from _products(report.wasm.program.launches, always=few_bits)
         yield from _prepared(report.wasm.program)
     if report.alone is not None:
-        name, program = report.alone
-        yield name, _alone(program)
+        program = report.alone.program
+        yield report.alone.target, _alone(program)
         yield from _products(program.launches, always=few_bits)
         yield from _prepared(program)
         if report.cpu == ANY_CPU:
@@ -284,7 +284,7 @@ def write_report(report: Report, path: Path) -> None:
         "bytes": {"weights": report.weights, "weight_types": dict(report.weight_types)},
         "targets": {
             **{d.program.backend: _device_data(d) for d in report.devices},
-            **({report.alone[0]: _program_data(report.alone[1], {})} if report.alone else {}),
+            **({report.alone.target: _program_data(report.alone.program, {})} if report.alone else {}),
             **({report.wasm.artifact.backend: _wasm_data(report.wasm, report.memory)} if report.wasm else {}),
         },
         "records": {

@@ -53,7 +53,7 @@ def render_host(
     """
     names = []
     for number in range(len(program.kernels)):
-        part = _kernel_code(program, number, cache)
+        part = kernel_code(program, number, cache)
         module.merge(part)
         names.append(part.last)
     functions = _functions(program)
@@ -85,7 +85,13 @@ def _functions(program: Program) -> dict[str, Steps]:
     return (functions or {ENTRY: program.steps}) | ({PREPARE: program.prepare} if program.prepare else {})
 
 
-def _kernel_code(program: Program, number: int, cache: Cache | None) -> LlvmModule:
+def kernel_text(program: Program, number: int, cache: Cache | None) -> str:
+    """LLVM's IR of one kernel."""
+    return kernel_code(program, number, cache).text("").lstrip()
+
+
+@deep_recursion()
+def kernel_code(program: Program, number: int, cache: Cache | None) -> LlvmModule:
     """The functions of one kernel; the last is the one to call."""
     key = program.keys[number] if program.keys and cache is not None else None
     cached = cache.get(CODE, key) if cache is not None and key is not None else None

@@ -36,6 +36,7 @@ from .build_wasm import memory_bytes
 from .cpu_target import CpuTarget, run_native
 from .optimise_model import import_graph, optimise_model
 from .options import Options
+from .profiles import check_profiles
 from .quantize_first import Source, quantize_first
 from .report_data import Report
 from .targets import TARGETS, bundled_targets
@@ -154,6 +155,8 @@ def _make_artifact(model: Source, work: Work, report: Report) -> Artifact:
         # Needed without a CPU target, too: to verify, and for the specifications of inputs and outputs.
         processor = next(t for t in TARGETS.values() if isinstance(t, CpuTarget) and t.preference is not None)
         lowered = processor.lower(optimised, work)
+    if options.page:
+        report.graphs = graph, optimised.graph
     rewritten = list(lowered.rewritten)
     weights = Weights()
     for target in [t for t in TARGETS.values() if t.name in options.targets]:
@@ -164,8 +167,11 @@ def _make_artifact(model: Source, work: Work, report: Report) -> Artifact:
                 rewritten += own.rewritten
         part = target.bundle(own, weights, work, optimised)
         report.parts.append(part)
+        if options.page:
+            report.lowered[target.name] = own
         if options.records:
             report.recorded[target.name] = use_of_records(work.recorded(target.name), own.decisions, part.plan)
+    check_profiles(options.profiles, {p.artifact.backend: p.timed for p in report.parts})
     if options.records:
         report.unused = sorted({r.target for r in work.records.records} - set(options.targets))
         report.damaged = work.records.damaged

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..bundle import DeviceArtifact, HostArtifact
 from ..errors import InputError
 from ..gpu.arithmetic import FLOATS, Arithmetic
 from ..gpu.compile_for_device import compile_for_device
+from ..gpu.partition_host import HostPartition
 from ..pipeline.lowered import Lowered
 from ..pipeline.plan_kernels import KernelPlan
 from ..pipeline.weights import Weights
-from ..program.device_program import DeviceProgram, HostCall
+from ..program.device_program import DeviceProgram, HostCall, Launch
 from ..program.program import Program
 from ..wasm.build_module import build_host
 from .device_target import DeviceTarget
@@ -20,12 +22,14 @@ from .work import Work
 
 @dataclass(frozen=True, slots=True)
 class DeviceBuild:
-    """`plan` has the choices of the kernels on the device; `on_host` are the segments of a run on the host. `halves`:
-    results between kernels are float16, and those that `arithmetic` says are computed so."""
+    """`plan` has the choices of the kernels on the device, `partition` the groups of each step; `on_host` are the
+    segments of a run on the host. `halves`: results between kernels are float16, and those that `arithmetic` says are
+    computed so."""
 
     target: DeviceTarget
     artifact: DeviceArtifact
     program: DeviceProgram
+    partition: HostPartition
     plan: KernelPlan
     halves: bool
     arithmetic: Arithmetic = FLOATS
@@ -33,6 +37,10 @@ class DeviceBuild:
     @property
     def on_host(self) -> tuple[HostCall, ...]:
         return self.program.calls
+
+    @property
+    def timed(self) -> Sequence[Launch | HostCall]:
+        return self.program.work
 
     @property
     def code_bytes(self) -> int:
@@ -60,7 +68,7 @@ def build_device(target: DeviceTarget, lowered: Lowered, weights: Weights, work:
         with work.timed("generate code", f"host of {target.name}"):
             host = _host(program.host, weights, work)
     artifact, halves = DeviceArtifact(program, host), target.stores_halves(work.options)
-    return DeviceBuild(target, artifact, program, plan.kernels, halves, plan.arithmetic)
+    return DeviceBuild(target, artifact, program, plan.partition, plan.kernels, halves, plan.arithmetic)
 
 
 def _host(program: Program, weights: Weights, work: Work) -> HostArtifact:

@@ -15,7 +15,7 @@ from ..pipeline.lowered import Lowered
 from ..pipeline.plan_kernels import KernelPlan
 from ..pipeline.weights import Weights
 from ..program.count_products import count_products
-from ..program.program import Program, check_wasm32
+from ..program.program import Launch, Program, check_wasm32
 from ..system.run_passes import ignore
 from ..target import WASM_BYTES, WASM_PLAIN, WASM_RELAXED, Target
 from ..wasm.build_module import build_module, render_module
@@ -29,14 +29,19 @@ VARIANTS: tuple[tuple[str, Target], ...] = (("relaxed", WASM_RELAXED), ("plain",
 
 @dataclass(frozen=True, slots=True)
 class WasmBuild:
-    """`program` and `plan`, which has the choices of kernels, are those of both variants. `code_bytes` by variant;
-    `models` run each variant, for `--verify`."""
+    """`plan`, which has the choices of kernels, is that of both variants, and so is `program`, but for its kernels,
+    which are those of the first, for `target`. `code_bytes` by variant; `models` run each variant, for `--verify`."""
 
     artifact: WasmArtifact
     program: Program
+    target: Target
     plan: KernelPlan
     code_bytes: dict[str, int]
     models: tuple[WasmModel, ...]
+
+    @property
+    def timed(self) -> Sequence[Launch]:
+        return self.program.launches
 
 
 def build_wasm(
@@ -63,7 +68,8 @@ def build_wasm(
         others.append(_compile(own, variant, target, name, plan_of_bytes, weights, work))
     return WasmBuild(
         replace(artifact, in_bytes={m.variant: _artifact([m]) for m in others}),
-        modules[-1].program,
+        modules[0].program,
+        next(iter(variants.values())),
         plan,
         {m.variant: len(m.linked.module) for m in (*modules, *others)},
         tuple(m.model for m in (*modules, *others) if m.model is not None),

@@ -24,6 +24,7 @@ from ..target import PROCESSORS
 from ..wasm.linkers import find_linker
 from .compile_target import FAST_HALVES, PRECISIONS
 from .cpu_target import CpuTarget
+from .profiles import Profile
 from .targets import TARGETS, bundled_targets
 
 HOSTS = ("wasm", "js")
@@ -33,6 +34,9 @@ ACTIVATIONS = ("model", "f32", "int8")
 GPU_TILES = ("registers", "shared")
 
 CPUS = (*PROCESSORS, "host")
+
+PAGES = (".html", ".htm")
+"""Suffixes of reports for people."""
 
 REQUIRED_PASSES: tuple[GraphPass, ...] = (convert_float16,)
 """Passes that code generation requires: the only graph passes of `--opt-level 0`."""
@@ -60,8 +64,9 @@ def stages(target: str, opt_level: int = 2, precision: str = "f32", activations:
 @dataclass(frozen=True, slots=True)
 class Options:
     """The command line's options. `inputs` are what --shape, --dim and --fix say, `pictures` the formats of inputs that
-    pictures fill. `dump` is STAGE or
-    TARGET:STAGE; it and `report` may be None. With `host` "js" models that need WebAssembly are refused. `precision`
+    pictures fill. `dump` is STAGE or TARGET:STAGE; it and `report`, a file, may be None. A report that is a `page`
+    shows by target what earlier runs took, by `profiles`, and `peaks`: billions of operations and of bytes in a second.
+    With `host` "js" models that need WebAssembly are refused. `precision`
     is one of PRECISIONS, for stored values: sums are float32. `activations`, of ACTIVATIONS: whether products of
     weights in few bits quantise their first operand. `gpu_tiles`, of GPU_TILES: where webgpu holds the
     operands of large products. `threads` are those of a model that runs in this process.
@@ -94,6 +99,8 @@ class Options:
     compile_memory: int | None = None
     processes: int | None = 1
     report: Path | None = None
+    profiles: Mapping[str, Profile] = field(default_factory=dict)
+    peaks: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     variants: tuple[str, ...] = VARIANTS
     records: tuple[Path, ...] = ()
     for_device: str | None = None
@@ -151,6 +158,11 @@ class Options:
                 raise InputError(f"--verify needs the package {package}: pip install 'webnn-compile[verify]'")
 
     @property
+    def page(self) -> bool:
+        """Whether the report is a page, not JSON."""
+        return self.report is not None and self.report.suffix.lower() in PAGES
+
+    @property
     def stores_halves(self) -> bool:
         """Whether large weights are float16, and results where a target has these."""
         return self.precision in PRECISIONS[1:]
@@ -194,6 +206,12 @@ class Options:
                 raise InputError(f"--report {self.report}: there is no folder {folder}; make it first")
             if self.report.is_dir():
                 raise InputError(f"--report {self.report} is a folder; give the path of a file")
+        for option, given in (("--profile", self.profiles), ("--peak", self.peaks)):
+            unknown = [t for t in given if t not in self.targets]
+            if unknown:
+                raise InputError(f"{option} {unknown[0]}=...: choose from the targets, {', '.join(self.targets)}")
+            if given and not self.page:
+                raise InputError(f"{option} is for a report that is a page: give --report FILE.html, too")
 
     def _verifying(self) -> tuple[str, ...]:
         """The packages that `--verify` requires."""

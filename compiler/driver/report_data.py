@@ -8,11 +8,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..bundle import WrittenFile
+from ..graph.ir import Graph
+from ..pipeline.lowered import Lowered
+from ..pipeline.plan_kernels import KernelPlan
 from ..program.dimensions import Dimension
 from ..program.program import Program, TensorSpec
 from ..program.refusals import Refusal
 from ..records.record_use import RecordUse
 from ..system.cache import Cache
+from ..target import Target
 from .build_device import DeviceBuild
 from .build_wasm import WasmBuild
 from .bundle_part import BundlePart
@@ -21,6 +25,18 @@ from .verify import Comparison
 if TYPE_CHECKING:
     from ..quantization.result import Quantization
     from .measure_layer import LayerError
+    from .write_alone import Writer
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """The program that a target has in place of a part of a bundle, whose kernels are for `facts`."""
+
+    target: str
+    program: Program
+    plan: KernelPlan
+    facts: Target
+    writer: Writer
 
 
 @dataclass(slots=True)
@@ -28,9 +44,10 @@ class Report:
     """`operators` counts the model's nodes by operator, `seconds` are by phase; `weights` is the bytes of the
     bundle's constants, `weight_types` by the type of their elements, `memory` those of the wasm module; `recorded`
     has by target the use of its records, `unused` other targets of records, `damaged` counts lines that are no
-    records; `uncompared` has by backend the reason why halves were not compared with the reference; `alone` is the
-    target and the program that was written in place of a bundle, `cpu` the processor that it is for, `manual` the
-    file that says how it is used."""
+    records; `uncompared` has by backend the reason why halves were not compared with the reference; `alone` is what
+    was written in place of a bundle, `cpu` the processor that it is for, `manual` the file that says how it is used.
+    For the page alone, which `--report` may write, `graphs` are the model as imported and as optimised, `lowered` has
+    it by target."""
 
     model: str
     precision: str
@@ -53,10 +70,12 @@ class Report:
     uncompared: dict[str, str] = field(default_factory=dict)
     layers: list[LayerError] = field(default_factory=list)
     quantization: Quantization | None = None
-    alone: tuple[str, Program] | None = None
+    alone: Alone | None = None
     cpu: str = ""
     manual: str = ""
     files: list[WrittenFile] = field(default_factory=list)
+    graphs: tuple[Graph, Graph] | None = None
+    lowered: dict[str, Lowered] = field(default_factory=dict)
 
     @property
     def devices(self) -> list[DeviceBuild]:

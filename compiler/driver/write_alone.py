@@ -9,17 +9,20 @@ from pathlib import Path
 
 from ..bundle import BundleFile, FolderKind, write_folder
 from ..c.lower import PASSES
-from ..c.render import COMPILED, identifier, render, render_weights
+from ..c.render import COMPILED, identifier, kernel_source, render, render_weights
 from ..codegen.c_ports import Ports
+from ..codegen.render_host import kernel_text
 from ..cpu.compile_for_cpu import KernelPass, compile_for_cpu, plan_for_cpu
 from ..library.render import Library, render_library
 from ..program.program import Program
 from ..records.record_use import use_of_records
+from ..system.cache import Cache
 from ..target import PROCESSORS, Target
 from .cpu_target import CpuTarget
 from .optimise_model import import_graph, optimise_model
+from .profiles import check_profiles
 from .quantize_first import Source
-from .report_data import Report
+from .report_data import Alone, Report
 from .work import Work
 
 
@@ -27,13 +30,16 @@ from .work import Work
 class Writer:
     """`makes` is a word for what is written. `files` makes a folder of that `kind` of a program, for an entry of
     `--cpu`, by default `cpu`; `passes` lower its kernels, None for those of LLVM. `manual` is the suffix of the file
-    that says how the others are used. `embeds`: with `--embed-weights` these are constants of one of the files."""
+    that says how the others are used. `embeds`: with `--embed-weights` these are constants of one of the files.
+    `kernel_text` is the code of one of the program's kernels, in `language`."""
 
     makes: str
     kind: FolderKind
     files: Callable[[Program, str, Work], list[BundleFile]]
     cpu: str
     manual: str
+    language: str
+    kernel_text: Callable[[Program, int, Cache], str]
     passes: tuple[KernelPass, ...] | None = None
     embeds: bool = False
 
@@ -79,7 +85,10 @@ def write_alone(row: CpuTarget, writer: Writer, model: Source, out: Path, work: 
     report.inputs, report.outputs, report.dimensions = program.inputs, program.outputs, program.dimensions
     report.refusals = program.refusals
     report.weights, report.weight_types = len(program.weights), program.weight_types
-    report.alone, report.cpu = (row.name, program), cpu
+    report.alone, report.cpu = Alone(row.name, program, plan, target, writer), cpu
+    if options.page:
+        report.graphs, report.lowered = (graph, optimised.graph), {row.name: lowered}
+    check_profiles(options.profiles, {row.name: program.launches})
     report.manual = next(f.name for f in files if f.name.endswith(writer.manual))
     with work.timed("write"):
         report.files = write_folder(files, out, writer.kind, force=options.force)
@@ -181,6 +190,8 @@ C_SOURCE = Writer(
     _c_files,
     cpu="generic",
     manual=".h",
+    language="c",
+    kernel_text=lambda program, number, _: kernel_source(program, number),
     passes=PASSES,
     embeds=True,
 )
@@ -190,4 +201,6 @@ LIBRARY = Writer(
     _library_files,
     cpu="host",
     manual=_LIBRARY_HEADER,
+    language="llvm",
+    kernel_text=kernel_text,
 )

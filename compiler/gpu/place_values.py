@@ -51,7 +51,7 @@ def place_values(model: Lowered, partition: HostPartition, tensors: DeviceTensor
         t = next(t for t in needs if storage[t] == number)
         storages.append(Storage(size, types.of(t), tensors.placements[t]))
     values = (
-        DeviceValue(t.name, storage[owner], t.dtype, model.layouts[t].physical_shape)
+        DeviceValue(t.name, storage[owner], t.dtype, model.layouts[t].physical_shape, ranges[owner])
         for t, owner in tensors.owners.items()
     )
     return DeviceMemory(tuple(storages), tuple(values))

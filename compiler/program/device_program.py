@@ -16,6 +16,7 @@ from ..dtypes import DType
 from ..ir.nodes import Scalar
 from ..ir.sizes import Size, value_of
 from .dimensions import Dimension
+from .live_ranges import LiveRange
 from .program import Program, TensorSpec
 from .refusals import Refusal
 from .steps import Branch, Loop, leaves
@@ -76,12 +77,14 @@ class Storage:
 @dataclass(frozen=True, slots=True)
 class DeviceValue:
     """A tensor on the device: `shape` is physical, its elements are linear or in the storage's placement. `dtype` is
-    the model's; on the device the elements have the storage's type."""
+    the model's; on the device the elements have the storage's type. `live` is the live range of what is computed in a
+    run, with the values that share its memory; None for constants."""
 
     name: str
     storage: int
     dtype: DType
     shape: tuple[int, ...]
+    live: LiveRange | None = None
 
 
 @dataclass(frozen=True, slots=True)

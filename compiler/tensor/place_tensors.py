@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Generic, TypeVar
 
@@ -25,11 +25,14 @@ Ports = tuple[tuple[Tensor, ...], tuple[Tensor, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """`offset` in bytes into an arena of `peak` bytes; `owner` is the tensor whose memory it shares, or itself."""
+    """`offset` in bytes into an arena of `peak` bytes; `owner` is the tensor whose memory it shares, or itself. Owners
+    have a `size` in bytes and a `live` range in steps of the `timeline`, where memory is planned for a whole run."""
 
     owner: Mapping[Tensor, Tensor]
     offset: Mapping[Tensor, int]
     peak: int
+    size: Mapping[Tensor, int] = field(default_factory=dict)
+    live: Mapping[Tensor, LiveRange] = field(default_factory=dict)
 
 
 NOTHING_STORED = Stored({}, {}, 0)
@@ -60,7 +63,7 @@ def place_tensors(
     # The page writes all inputs before the first step; an unused one keeps its memory during that step.
     plan = plan_memory([Request(n, max(ranges[t].first, 0), max(ranges[t].last, 0)) for t, n in size.items()])
     offset = dict(zip(size, plan.offsets, strict=True))
-    return Stored(owner, {t: offset[root] for t, root in owner.items()}, plan.peak)
+    return Stored(owner, {t: offset[root] for t, root in owner.items()}, plan.peak, size, {t: ranges[t] for t in size})
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from webnn_compile.frontends.model_inputs import ModelInputs, model_inputs
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.native.emit import header, host
 from webnn_compile.native.jit import JitModule, host_target
+from webnn_compile.native.measure_peak import ACCUMULATORS, ITERATIONS, peak_text
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.target import WASM_PLAIN
 from webnn_compile.wasm import binary
@@ -32,7 +33,7 @@ from benchmarks.folders import HERE, ROOT, WORK
 from benchmarks.generate import bert, lstm, mobilenetv2
 from benchmarks.kernels import describe
 from benchmarks.native import compile_natively, lower, medians, time_kernels
-from benchmarks.peak import ACCUMULATORS, ITERATIONS, _module, peak_module
+from benchmarks.peak import peak_module
 from benchmarks.peers import versions
 from benchmarks.plan_tfjs import write_plan
 
@@ -146,7 +147,7 @@ def test_the_peak_does_its_work() -> None:
     lanes = host_target().lanes
     values = np.full(1 << 24, 0.5, np.float32)
     results = np.zeros(ACCUMULATORS * lanes, np.float32)
-    code = JitModule(_module(header(host(), jit=True), lanes))
+    code = JitModule(peak_text(header(host(), jit=True), lanes))
     at, to = (int(a.ctypes.data_as(ctypes.c_void_p).value or 0) for a in (values, results))
     code.call("multiply", at, to)
     np.testing.assert_array_equal(results, 0.5 + 0.25 * ITERATIONS)
