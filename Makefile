@@ -19,7 +19,7 @@ COMPILER := $(shell find compiler runtime-js -name '*.py' -o -name '*.js' -o -na
 COMPILE_PAGE := $(wildcard compiler/compile_page/web/* compiler/compile_page/* rpc/device_page/*.js)
 PAGE := $(wildcard demo-site/*.html demo-site/*.js demo-site/*.css demo-site/*.svg) examples/digits/samples.json
 
-.PHONY: help demo check test test-all fuzz bench screenshot lint clean
+.PHONY: help demo check test test-all fuzz bench docs screenshot lint clean
 help: ## say what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
@@ -41,6 +41,10 @@ fuzz: .venv/browsers ## look for faults: MINUTES=10 KIND=bytes|protobuf|nodes|gr
 
 bench: .venv/bench .venv/browsers ## measure us beside other engines: benchmarks/README.md
 	$(BIN)/python -m benchmarks run
+
+docs: .venv/docs ## build the documentation's site, build/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "build/docs/index.html"
 
 screenshot: $(DEMO)/page .venv/chromium ## the README's picture of the example, docs/demo.png
 	$(BIN)/python demo-site/show.py $(DEMO) --screenshot docs/demo.png
@@ -87,6 +91,10 @@ $(DEMO)/compile/files.json: $(COMPILER) $(COMPILE_PAGE) | .venv/demo .venv/node
 
 .venv/bench: .venv/python pyproject.toml
 	$(BIN)/pip install --quiet --editable '.[bench]'
+	@touch $@ .venv/demo
+
+.venv/docs: .venv/python pyproject.toml
+	$(BIN)/pip install --quiet --editable '.[docs]'
 	@touch $@ .venv/demo
 
 .venv/chromium: .venv/demo

@@ -1,0 +1,30 @@
+"""docs/operators.md has every operator, with its types in tests, and those that GPUs leave to WebAssembly."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from effort import every_nth_row
+from operators_page import PAGE, by_operator, page, wide_on_host
+from webnn_compile.ops import OPERATORS
+
+WRITTEN = {
+    name: [t for t in host.split(", ") if t]
+    for name, host in re.findall(r"^\| ([\w.]+) \|.*\| (.*?) ?\|$", PAGE.read_text(), re.M)
+}
+FEW = [(op, rows) for op, rows in by_operator().items() if every_nth_row(op[1], 16)]
+
+
+def named(operator: tuple[str, str]) -> str:
+    return ".".join(filter(None, operator))
+
+
+def test_it_has_every_operator_and_type() -> None:
+    assert {named(op) for op in OPERATORS} <= set(WRITTEN)
+    assert page(lambda op, _: WRITTEN[named(op)]) == PAGE.read_text(), "run tests/operators_page.py"
+
+
+@pytest.mark.parametrize(("operator", "rows"), FEW, ids=[named(op) for op, _ in FEW])
+def test_what_webassembly_computes(operator: tuple[str, str], rows: list) -> None:
+    assert wide_on_host(rows) == WRITTEN[named(operator)]

@@ -1,0 +1,65 @@
+"""The pages of the documentation as the tests read them: blocks of code with their marks, headings, links.
+
+A block of code is run by the tests in tests/docs/ and e2e/test_documented_scripts.py, by its language, unless a comment
+stands before it: `<!-- run by FILE -->`, a test that reads the page itself, or `<!-- not run: REASON -->`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import dedent
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "CHANGELOG.md")
+_BLOCK = re.compile(
+    r"(?:^ *<!-- (?P<mark>[^\n]*?) -->\n)?^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^ *```$", re.M | re.S
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block of code below the heading with this anchor. `mark` is the comment before it, empty without."""
+
+    page: Path
+    anchor: str
+    language: str
+    text: str
+    mark: str
+
+    @property
+    def id(self) -> str:
+        return f"{self.page.stem}-{self.anchor}-{self.language}"
+
+
+def blocks(*pages: Path) -> Iterator[Block]:
+    """In the order in which they stand; of all pages, or of these."""
+    for page in pages or PAGES:
+        text = page.read_text()
+        for found in _BLOCK.finditer(text):
+            anchors = headings(text[: found.start()])
+            last = list(anchors)[-1] if anchors else ""
+            yield Block(page, last, found["language"], dedent(found["text"]), found["mark"] or "")
+
+
+def unmarked(language: str) -> list[Block]:
+    """The blocks of a language that no mark excepts."""
+    return [block for block in blocks() if block.language == language and not block.mark]
+
+
+def headings(text: str) -> dict[str, str]:
+    """The anchors of a page as GitHub and the site make them, with the headings' text."""
+    prose = _BLOCK.sub("", text)
+    return {slug(title): title for title in re.findall(r"^#+ (.*)$", prose, re.M)}
+
+
+def slug(title: str) -> str:
+    """The anchor of a heading."""
+    return re.sub(r" ", "-", re.sub(r"[^\w\- ]", "", title.strip().lower()))
+
+
+def links(text: str) -> list[str]:
+    """The targets of links and pictures of a page's prose."""
+    return re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "", _BLOCK.sub("", text)))
