@@ -148,7 +148,6 @@ LEFT_TO_CI = (
     "e2e/",
     "tests/benchmarks/",
     "tests/docs/test_site.py",
-    "tests/docs/test_shell_blocks.py",
     "tests/cli/test_command_line.py::test_dump_after_every_stage",
     "tests/cli/test_command_line.py::test_same_bytes_from_processes_with_different_hashes",
     "tests/gpu/test_winograd_on_devices.py",

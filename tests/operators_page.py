@@ -33,14 +33,15 @@ HEAD = """# Operators
 
 <!-- written by tests/operators_page.py -->
 
-Every operator runs on every target: WebGPU, WebGL 2, WebAssembly, native code, C, OpenCL and CUDA. Tests compare each on
-each with onnxruntime, with the types of elements below. Shaders have no types of 64 bits: a kernel that computes in one of
-the last column runs in WebAssembly between those of the GPU (in Python, on the processor), and the compiler's table says
-so. int64 runs on the GPU where its values provably fit 32 bits, as those of indices, sizes and class numbers do.
+Every operator runs on every target: WebGPU, WebGL 2, WebAssembly, native code, C, OpenCL and CUDA. Tests compare each
+on each with onnxruntime, with the types of elements below. Shaders have no types of 64 bits: a kernel that computes
+in one of the last column runs in WebAssembly between those of the GPU (in Python, on the processor), and the
+compiler's table says so. int64 runs on the GPU where its values provably fit 32 bits, as those of indices, sizes and
+class numbers do.
 
-ONNX models of any opset are taken. Control flow (If, Loop, Scan), functions, sequences and optional values have no row
-here: they are part of the model, not of a kernel. [Command line](command-line.md#operators-and-types) says which types of
-elements a model may have.
+ONNX models of any opset are taken. Control flow (If, Loop, Scan), functions, sequences and optional values have no
+row here: they are part of the model, not of a kernel. [Command line](command-line.md#operators-and-types) says which
+types of elements a model may have.
 
 ## Models
 
