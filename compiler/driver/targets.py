@@ -220,6 +220,7 @@ _ROWS: tuple[CompileTarget, ...] = (
         name="wasm-relaxed",
         run=lambda lowered, work, choices: run_wasm(lowered, work, choices, WASM_RELAXED, relaxed=True),
         tuned_as="wasm",
+        facts=lambda: WASM_RELAXED,
         about="the same for browsers with relaxed SIMD; a part of wasm in a bundle",
         probe=_wasmtime,
     ),

@@ -22,9 +22,9 @@ def centre_quanta(graph: Graph) -> Graph:
     """q = QuantizeLinear(x, s, z); DequantizeLinear(q, t, z); DequantizedConv(q, w, z)
     ->  c = CentredQuantize(x * (1 / s)); DequantizeLinear(c, t); DequantizedConv(c, w, none)
 
-    where nothing else reads q, and scale and zero point are constant scalars. c is int16(q) - z. Moves of q are moves
-    of c. The multiplication may become part of what computes x (`fold_batch_norm`), and the bounds of a Relu or a Clip
-    that does are bounds of c.
+    where nothing else reads q, and scale and zero point are constant scalars; q may be either operand of a product. c
+    is int16(q) - z. Moves of q are moves of c. The multiplication may become part of what computes x
+    (`fold_batch_norm`), and the bounds of a Relu or a Clip that does are bounds of c.
     """
     names, readers = value_names(graph), graph.consumers()
     producers = graph.producers()
@@ -114,24 +114,32 @@ def _is_read_less(graph: Graph, q: Value, zero: int, readers: Mapping[Value, lis
 
 
 def _subtracts(graph: Graph, reader: Node, q: Value, zero: int) -> bool:
-    """Whether the first operand of `reader` alone is `q`, from which it subtracts `zero` first of all."""
-    if reader.regions or reader.inputs.count(q) != 1 or reader.inputs[0] is not q:
+    """Whether `reader` subtracts `zero` from `q` first of all, wherever that is its operand."""
+    if reader.regions or reader.op not in (*PRODUCTS, "DequantizeLinear"):
         return False
-    if reader.op not in (*PRODUCTS, "DequantizeLinear"):
-        return False
-    return _scalar(graph, reader.inputs[2] if len(reader.inputs) > 2 else None) == zero
+    zeros = _zeros_of(reader)
+    places = [i for i, v in enumerate(reader.inputs) if v is q]
+    return all(i in zeros and _scalar(graph, zeros[i]) == zero for i in places)
+
+
+def _zeros_of(node: Node) -> dict[int, Value | None]:
+    """The zero points of a product's operands, or of what is dequantised, by the places of these."""
+    operands = (0, 1) if node.op in PRODUCTS else (0,)
+    return {i: node.inputs[i + 2] if len(node.inputs) > i + 2 else None for i in operands}
 
 
 def _of_centred(node: Node, centred: dict[Value, Value], names: Names) -> Node:
     """The node that reads a centred value in place of quanta less their zero point; one that moves them makes more."""
     q = node.inputs[0] if node.inputs else None
-    if q is None or q not in centred:
+    if all(v is None or v not in centred for v in node.inputs):
         return node
-    if node.op in MOVES:
+    if node.op in MOVES and q is not None:
         moved = {v: Value(names.fresh(f"{v.name}.centred"), v.shape, I16) for v in node.outputs if v is not None}
         centred.update(moved)
         outputs = tuple(None if v is None else moved[v] for v in node.outputs)
         return replace(node, inputs=(centred[q], *node.inputs[1:]), outputs=outputs)
-    others = node.inputs[3:] if node.op in PRODUCTS else ()
-    inputs = (centred[q], node.inputs[1], *((None, *others) if others else ()))
-    return replace(node, inputs=inputs, opset=max(node.opset, 21) if node.op == "DequantizeLinear" else node.opset)
+    gone = {i + 2 for i in _zeros_of(node) if (v := node.inputs[i]) is not None and v in centred}
+    inputs = [None if v is None or i in gone else centred.get(v, v) for i, v in enumerate(node.inputs)]
+    given = max(i for i, v in enumerate(inputs) if v is not None) + 1
+    opset = max(node.opset, 21) if node.op == "DequantizeLinear" else node.opset
+    return replace(node, inputs=tuple(inputs[:given]), opset=opset)

@@ -84,6 +84,11 @@ is that instruction. The relaxed instructions of wasm take an engine on which th
 them."""
 
 
+def pairs_of(dots: Iterable[str]) -> str | None:
+    """The dot of two int16 among operations; None for none."""
+    return next((op for op in dots if DOTS[op] == PAIRS), None)
+
+
 def quads_of(dots: Iterable[str]) -> Dot | None:
     """The dot of four bytes among operations; None for none."""
     return next((DOTS[op] for op in dots if DOTS[op].group == 4), None)

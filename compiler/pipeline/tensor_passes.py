@@ -13,7 +13,7 @@ from ..ir.layout import Layout
 from ..ir.nodes import Binary, Const, Var
 from ..ir.reduction import Reduce
 from ..ir.rewrite import walk
-from ..ir.scalar_ops import quads_of
+from ..ir.scalar_ops import pairs_of, quads_of
 from ..system.run_passes import Observer
 from ..target import CPU_LAYOUTS, TEXEL, LayoutPolicy
 from ..tensor import Tensor
@@ -27,6 +27,7 @@ from ..tensor.layer_choices import LayerChoices, default_layers
 from ..tensor.match_convolution import match_convolution
 from ..tensor.merge_taps import merge_taps
 from ..tensor.multiply_bytes import multiply_bytes
+from ..tensor.multiply_pairs import match_product, multiply_pairs
 from ..tensor.order_columns import order_columns
 from ..tensor.program import TensorProgram
 from ..tensor.split_contractions import split_contractions
@@ -86,11 +87,15 @@ def _sum_in_floats(program: TensorProgram, options: TensorOptions) -> TensorProg
 
 def _prefers_floats(t: Tensor, options: TensorOptions) -> bool:
     """Whether a sum of products is faster in float32 than in int32: where few channels are convolved by themselves,
-    whose elements make few pairs, and where Winograd's algorithm gains more."""
+    whose elements make few pairs, where Winograd's algorithm gains more, and where operands that a run computes make no
+    pairs."""
     assert isinstance(t.body, Reduce)
     contraction = find_contraction(t.axes, t.body.axes, t.body.value)
     if not options.policy.integers or contraction is None or not contraction.rows:
         return True
+    if not any(r.is_constant for r in t.reads):
+        rows = options.policy.copied_columns
+        return pairs_of(options.policy.dots) is None or rows is None or match_product(t, rows) is None
     if not contraction.columns:
         return min(t.body.axes[0].extent, _filters_of_a_group(contraction)) < CHANNELS_OF_A_GROUP
     convolution = match_convolution(t)
@@ -126,6 +131,11 @@ def _multiply_bytes(program: TensorProgram, options: TensorOptions) -> TensorPro
     return program if options.opt_level < 2 or dot is None else multiply_bytes(program, dot)
 
 
+def _multiply_pairs(program: TensorProgram, options: TensorOptions) -> TensorProgram:
+    dot, rows = pairs_of(options.policy.dots), options.policy.copied_columns
+    return program if options.opt_level < 2 or dot is None or rows is None else multiply_pairs(program, dot, rows)
+
+
 def _merge_taps(program: TensorProgram, options: TensorOptions) -> TensorProgram:
     return program if options.opt_level < 2 or not options.policy.integers else merge_taps(program)
 
@@ -158,6 +168,7 @@ def _split_reads(program: TensorProgram, options: TensorOptions) -> TensorProgra
 TENSOR_PASSES: Mapping[str, TensorPass] = {
     "sum_in_floats": _sum_in_floats,
     "multiply_bytes": _multiply_bytes,
+    "multiply_pairs": _multiply_pairs,
     "merge_taps": _merge_taps,
     "add_relayouts": _add_relayouts,
     "use_winograd": _use_winograd,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ..dtypes import I8, I32, highest, lowest
 from ..ir.nodes import Binary, Const, Expr, Node, Stmt
 from ..ir.rewrite import rewrite, rewrite_top_down
-from ..ir.scalar_ops import ADD_SHORTS, DOTS, PAIRS, QUADS, SHORT_ONES, SIGNED_QUADS, UNSIGNED_QUADS
+from ..ir.scalar_ops import ADD_SHORTS, DOTS, QUADS, SHORT_ONES, SIGNED_QUADS, UNSIGNED_QUADS, pairs_of
 from ..target import Target
 
 MOST = 2**15 - 1
@@ -19,7 +19,7 @@ def choose_quads(stmt: Stmt, target: Target) -> Stmt:
     """`dot_unsigned_quads` by the target's instruction for it, or by those that add fewer products: those of pairs,
     for which LLVM selects an instruction on other targets, too."""
     quads = next((op for op in target.dots if DOTS[op] in (UNSIGNED_QUADS, SIGNED_QUADS)), None)
-    pairs = next((op for op in target.dots if DOTS[op] == PAIRS), "dot_pairs")
+    pairs = pairs_of(target.dots) or "dot_pairs"
     if quads is not None:
         stmt = _by(stmt, quads)
     elif target.short_dots:

@@ -12,14 +12,16 @@ import pytest
 import webnn_compile
 from drivers import need_driver
 from graph_checks import check_pass, ops
+from kernel_checks import WIDE, stages_of
 from onnx_models import Array, model, node, onnxruntime_results, random
 from webnn_compile.costs import CPU_COSTS
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.integer_products import integer_products
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.ir.forms import Contraction
+from webnn_compile.ir.printer import print_kernel
 from webnn_compile.pipeline.lower_model import lower_model
-from webnn_compile.target import CPU_LAYOUTS, LayoutPolicy
+from webnn_compile.target import CPU_LAYOUTS, LayoutPolicy, layouts_for
 from webnn_compile.tensor.choose_tile import choose_tile
 
 
@@ -73,6 +75,8 @@ CASES: dict[str, tuple[str, tuple[int, ...], tuple[int, ...], int | None, dict[s
     "matmul of one scale": ("MatMul", (5, 10), (10, 7), None, {}),
     "gemm": ("Gemm", (5, 10), (10, 7), 1, {}),
     "gemm, transposed": ("Gemm", (5, 10), (7, 10), 0, {"transB": 1}),
+    "gemm of rows": ("Gemm", (12, 9), (12, 7), 1, {"transA": 1, "alpha": 0.5, "beta": 3.0}),
+    "gemm of rows, transposed": ("Gemm", (10, 9), (7, 10), 0, {"transA": 1, "transB": 1}),
 }
 
 
@@ -132,6 +136,82 @@ def test_weights_that_are_transposed(axis: int | None) -> None:
     nodes[-1:] = [node("Transpose", ["v"], ["u"], perm=[1, 0]), node("MatMul", ["d", "u"], ["y"])]
     proto = model(nodes, {"x": (5, 100)}, ["y"], constants, opset=13)
     assert ops(check_pass(run_graph_passes, proto)) == ["Mul", "CentredQuantize", "DequantizedMatMul"]
+
+
+Order = tuple[int, ...] | None
+
+ACTIVATIONS: dict[str, tuple[tuple[Any, ...], tuple[Any, ...], Order, Order, dict[str, Any]]] = {
+    "matrices": ((12, 20), (20, 9), None, None, {}),
+    "keys of heads": ((1, 9, 2, 8), (1, 11, 2, 8), (0, 2, 1, 3), (0, 2, 3, 1), {}),
+    "broadcast batches": ((2, 1, 9, 13), (3, 13, 10), None, None, {}),
+    "few rows": ((2, 16), (16, 9), None, None, {}),
+    "a vector": ((8, 16), (16,), None, None, {}),
+    "a vector first": ((16,), (3, 16, 7), None, None, {}),
+    "gemm": ((9, 14), (14, 10), None, None, {"alpha": 0.5}),
+    "gemm, transposed": ((14, 9), (10, 14), None, None, {"transA": 1, "transB": 1}),
+}
+
+
+def of_activations(case: str, dtypes: tuple[Any, Any], *, per_column: bool = False) -> onnx.ModelProto:
+    """Both operands are quantised, and may be transposed, before the product."""
+    *shapes, orders_a, orders_b, attributes = ACTIVATIONS[case]
+    nodes, operands, weights = [], [], {}
+    for n, dtype, order, shape in zip("ab", dtypes, (orders_a, orders_b), shapes, strict=True):
+        along = {"axis": len(shape) - 1} if per_column and n == "b" else {}
+        count = (shape[-1],) if along else ()
+        weights[f"{n}_scale"] = np.full(count, 0.05 if n == "a" else 0.0625, np.float32)
+        weights[f"{n}_zero"] = np.full(count, 9 if dtype == np.int8 else 130, dtype)
+        given = [f"{n}_scale", f"{n}_zero"]
+        nodes += [node("QuantizeLinear", [n, *given], [f"{n}q"], **along)]
+        nodes += [node("DequantizeLinear", [f"{n}q", *given], [f"{n}d"], **along)]
+        if order:
+            nodes.append(node("Transpose", [f"{n}d"], [f"{n}t"], perm=order))
+        operands.append(f"{n}t" if order else f"{n}d")
+    nodes.append(node("Gemm" if "gemm" in case else "MatMul", operands, ["y"], **attributes))
+    return model(nodes, {"a": shapes[0], "b": shapes[1]}, ["y"], weights, opset=13)
+
+
+@pytest.mark.parametrize("dtypes", [(np.uint8, np.int8), (np.int8, np.uint8)], ids=["unsigned", "signed"])
+@pytest.mark.parametrize("case", ACTIVATIONS)
+def test_products_of_activations(case: str, dtypes: tuple[Any, Any]) -> None:
+    """Attention's: both operands are computed, and less their zero points."""
+    proto = of_activations(case, dtypes)
+    graph = run_graph_passes(import_model(proto))
+    assert "DequantizedMatMul" in ops(graph)
+    assert ops(graph).count("CentredQuantize") == 2
+    feeds = {n: random(shape, i) * 4 for i, (n, shape) in enumerate(zip("ab", ACTIVATIONS[case], strict=False))}
+    want = onnxruntime_results(proto, feeds)["y"]
+    for target in ("native", "wasm", "c", "opencl"):
+        need_driver(target)
+        got = webnn_compile.compile(proto, target).run(feeds)["y"]
+        assert (np.abs(got - want) <= 1e-5 * np.abs(want).max()).mean() > 0.98  # others are beside a tie
+        np.testing.assert_allclose(got, want, atol=1)
+
+
+def test_activations_of_a_scale_for_each_column() -> None:
+    proto = of_activations("matrices", (np.uint8, np.int8), per_column=True)
+    assert "DequantizedMatMul" in ops(check_pass(integer_products, proto, tolerance=1e-5))
+
+
+def test_keys_are_transposed_in_words() -> None:
+    """Words of two int16, which a product has stored as neighbours."""
+    proto = of_activations("keys of heads", (np.uint8, np.int8))
+    proto.graph.node.insert(0, node("ReduceMax", ["c"], ["b"], axes=[0], keepdims=0))
+    proto.graph.input[1].CopyFrom(onnx.helper.make_tensor_value_info("c", onnx.TensorProto.FLOAT, (3, 1, 11, 2, 8)))
+    target = replace(WIDE, dots=("dot_pairs",))
+    lowered = lower_model(run_graph_passes(import_model(proto)), policy=layouts_for(target))
+    texts = [print_kernel(dict(stages)["schedule_cpu"]) for _, stages in stages_of(lowered, target)]
+    assert "dot_pairs" in texts[-1]
+    assert not any("<< 16" in text for text in texts)
+
+
+def test_products_of_activations_are_of_integers_where_there_are_pairs() -> None:
+    proto = of_activations("matrices", (np.uint8, np.int8))
+    assert sums(proto, replace(CPU_LAYOUTS, dots=("dot_pairs",))) == {"int32"}
+    assert sums(proto, CPU_LAYOUTS) == {"float32"}
+    assert sums(of_activations("few rows", (np.uint8, np.int8)), replace(CPU_LAYOUTS, dots=("dot_pairs",))) == {
+        "float32"
+    }
 
 
 def test_what_stays_a_product_of_floats() -> None:

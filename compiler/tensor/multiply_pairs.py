@@ -1,0 +1,120 @@
+"""Products of two operands that a run computes, of int16, as sums over pairs: processors multiply two and add them in
+one instruction. Constants are packed in pairs by the schedule (`schedule/word_products`)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from math import prod
+
+from ..dtypes import I16, I32
+from ..ir.affine import affine
+from ..ir.contraction import find_contraction, loaded_operand
+from ..ir.nodes import Binary, Const, Expr, Load, Var
+from ..ir.reduction import Reduce
+from ..ir.rewrite import free_vars, loads, substitute
+from ..ir.simplify import simplify_expr
+from .program import TensorProgram
+from .replace_tensors import replace_tensors
+from .tensor import Tensor, compute
+
+GROUP = 2
+"""Elements of a word."""
+
+
+def multiply_pairs(program: TensorProgram, dot: str, rows: int) -> TensorProgram:
+    """total[i, j] = sum over k < 2*n of int32(x[i, k]) * int32(y[k, j])
+    ->  words[k, j] = int32(y[2*k, j]) & 65535 | int32(y[2*k + 1, j]) << 16
+        total[i, j] = sum over k < n of dot(int32(x[i, 2*k]) & 65535 | int32(x[i, 2*k + 1]) << 16, words[k, j])
+
+    for products of at least `rows` rows, by the operation `dot` on pairs. Pairs of x are words of memory, as which
+    `schedule/join_pairs` reads them. Where they are no neighbours in memory, or the last has none, words of x are
+    stored, too.
+    """
+    kept: dict[Hashable, Tensor] = {}
+
+    def make(t: Tensor) -> tuple[Tensor, ...]:
+        product = match_product(t, rows)
+        if product is None or t.dtype != I32 or any(x.dtype != I16 for x in (product.x, product.y)):
+            return (t,)
+        k, by_buffer, before = product.k, {r.buffer: r for r in t.reads}, set(kept.values())
+        word = Var(k.name, -(-k.extent // GROUP))
+
+        def stored(load: Load, *, last: bool) -> Expr:
+            """A word of a tensor of words, whose dimension is the last one, or stands before that."""
+            of, d = by_buffer[load.buffer], load.indices.index(k)
+            others = [i for e, i in enumerate(load.indices) if e != d]
+            at = len(others) - (not last)
+            words = kept.setdefault((of, d, at), _words(of, d, at))
+            return words.read([*others[:at], word, *others[at:]])
+
+        along = _is_along_memory(by_buffer[product.x.buffer], product.x, k)
+        if along and k.extent % GROUP == 0:
+            left = _joined(*(substitute(product.x, {k: word * GROUP + j}) for j in range(GROUP)))
+        else:
+            left = stored(product.x, last=along)
+        body = Reduce("sum", (word,), Binary(dot, left, stored(product.y, last=False)), Const(0))
+        used = {x.buffer for x in loads(body)}
+        reads = tuple(r for r in (*t.reads, *kept.values()) if r.buffer in used)
+        return *(w for w in kept.values() if w not in before), replace(t, body=body, reads=reads)
+
+    return replace_tensors(program, make)
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """Terms of a sum over `k`: elements of x, which rows move, and of y, whose last dimension is columns."""
+
+    x: Load
+    y: Load
+    k: Var
+
+
+def match_product(t: Tensor, rows: int) -> Product | None:
+    """The terms of the sum `t`, of at least so many rows, of operands that a run computes; None for other tensors."""
+    if not isinstance(t.body, Reduce) or t.body.op != "sum" or any(r.is_constant for r in t.reads):
+        return None
+    contraction = find_contraction(t.axes, t.body.axes, t.body.value)
+    for way in contraction.orientations if contraction is not None else ():
+        x, y = loaded_operand(way.a), loaded_operand(way.b)
+        if x is None or y is None or x.guard is not None or y.guard is not None or len(t.body.axes) > 1:
+            continue
+        k = t.body.axes[0]
+        alone = all(sum(k in free_vars(i) for i in n.indices) == 1 and k in n.indices for n in (x, y))
+        matrix = t.axes[-1] in way.columns and y.indices[-1] == t.axes[-1]
+        if alone and matrix and k.length is None and k.extent > GROUP and prod(v.extent for v in way.rows) >= rows:
+            return Product(x, y, k)
+    return None
+
+
+def _is_along_memory(t: Tensor, x: Load, k: Var) -> bool:
+    """Whether elements for neighbours of `k`, from an even one on, are neighbours in memory, also where `t` is moved
+    from another tensor."""
+    indices = x.indices
+    while isinstance(t.body, Load) and t.body.guard is None:
+        places = dict(zip(t.axes, indices, strict=True))
+        indices, (t,) = tuple(substitute(i, places) for i in t.body.indices), t.reads
+    *others, last = map(simplify_expr, indices)
+    index = affine(last)
+    rest = index.without(k)
+    apart = all(k not in free_vars(e) for e in (*others, rest.to_expr()))
+    return apart and index.coefficient(k) == 1 and (k.extent % GROUP > 0 or rest.is_multiple(GROUP))
+
+
+def _words(of: Tensor, d: int, at: int) -> Tensor:
+    """Words of neighbours along the dimension `d` of a tensor, which is the dimension `at` of words."""
+    extent = of.extents[d]
+    shape = [n for e, n in enumerate(of.shape) if e != d]
+
+    def word(*i: Expr) -> Expr:
+        others = [*i[:at], *i[at + 1 :]]
+        low, high = (i[at] * GROUP + j for j in range(GROUP))
+        inside = None if extent % GROUP == 0 else high < extent
+        return _joined(*(of.read([*others[:d], k, *others[d:]], g) for k, g in ((low, None), (high, inside))))
+
+    return compute(f"{of.name}.words{d}", [*shape[:at], -(-extent // GROUP), *shape[at:]], (of,), word)
+
+
+def _joined(low: Expr, high: Expr) -> Expr:
+    """The word of two int16."""
+    return (low.cast(I32) & 0xFFFF) | Binary("shl", high.cast(I32), Const(I16.bits))

@@ -1,0 +1,146 @@
+"""Products of integers that a run computes: sums over pairs mean the same integers, on every target."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+import webnn_compile
+from drivers import need_driver
+from kernel_checks import NARROW, WIDE, check_model, stages_of
+from onnx import helper
+from onnx_models import Array, model, node, random_integers
+from webnn_compile.frontends.onnx import import_model
+from webnn_compile.graph.passes import run_graph_passes
+from webnn_compile.ir.printer import print_kernel
+from webnn_compile.pipeline.lower_model import lower_model
+from webnn_compile.target import WASM_RELAXED, Target, layouts_for
+
+Order = tuple[int, ...] | None
+
+PAIRED = [*(replace(t, dots=("dot_pairs",)) for t in (NARROW, WIDE)), WASM_RELAXED]
+
+CASES: dict[str, tuple[tuple[Any, ...], tuple[Any, ...], Order, Order]] = {
+    "matrices": ((12, 40), (40, 32), None, None),
+    "of an odd depth": ((9, 13), (13, 11), None, None),
+    "batches": ((2, 3, 8, 12), (2, 3, 12, 7), None, None),
+    "broadcast batches": ((2, 1, 9, 8), (3, 8, 10), None, None),
+    "a matrix for each of a batch": ((3, 2, 8, 6), (6, 9), None, None),
+    "keys": ((2, 9, 16), (2, 10, 16), None, (0, 2, 1)),
+    "keys of heads": ((1, 9, 2, 8), (1, 11, 2, 8), (0, 2, 1, 3), (0, 2, 3, 1)),
+    "transposed": ((2, 8, 10), (2, 8, 12), (0, 2, 1), None),
+    "both transposed, of an odd depth": ((7, 9), (10, 7), (1, 0), (1, 0)),
+    "few rows": ((2, 16), (16, 9), None, None),
+}
+
+
+def products(case: str, of_a: Any, of_b: Any, zeros: tuple[int, int], op: str = "MatMulInteger") -> onnx.ModelProto:
+    """A product of inputs a and b, either of which may be transposed."""
+    a, b, *orders = CASES[case]
+    nodes, names = [], []
+    for name, order in zip("ab", orders, strict=True):
+        names.append(f"{name}.moved" if order else name)
+        if order:
+            nodes.append(node("Transpose", [name], [names[-1]], perm=order))
+    weights: dict[str, Array] = {"a_zero": np.asarray(zeros[0], of_a), "b_zero": np.asarray(zeros[1], of_b)}
+    operands = [*names, *weights]
+    if op == "QLinearMatMul":
+        weights |= {"s": np.float32(0.02), "t": np.float32(0.03), "r": np.float32(2), "zero": np.asarray(100, of_a)}
+        operands = [names[0], "s", "a_zero", names[1], "t", "b_zero", "r", "zero"]
+    nodes.append(node(op, operands, ["y"]))
+    proto = model(nodes, {"a": a, "b": b}, ["y"], weights, opset=13)
+    for i, dtype in zip(proto.graph.input, (of_a, of_b), strict=True):
+        i.type.tensor_type.elem_type = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    return proto
+
+
+def feeds_of(case: str, of_a: Any, of_b: Any, seed: int = 1) -> dict[str, Array]:
+    generator = np.random.default_rng(seed)
+    return {n: random_integers(generator, CASES[case][i], d) for i, (n, d) in enumerate((("a", of_a), ("b", of_b)))}
+
+
+def product_of(case: str, feeds: dict[str, Array], zeros: tuple[int, int]) -> Array:
+    a, b = (
+        np.transpose(feeds[n].astype(np.int64) - zero, order or range(feeds[n].ndim))
+        for n, order, zero in zip("ab", CASES[case][2:], zeros, strict=True)
+    )
+    return np.asarray(a @ b)
+
+
+def texts(proto: onnx.ModelProto, target: Target) -> list[str]:
+    """The scheduled kernels."""
+    lowered = lower_model(run_graph_passes(import_model(proto)), policy=layouts_for(target))
+    return [print_kernel(dict(stages)["schedule_cpu"]) for _, stages in stages_of(lowered, target)]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_all_stages(case: str) -> None:
+    target = PAIRED[list(CASES).index(case) % len(PAIRED)]
+    check_model(products(case, np.int8, np.uint8, (3, 1)), [target], work=60_000)
+
+
+@pytest.mark.parametrize("target", ["native", "wasm", "wasm-relaxed", "c", "opencl", "webgl"])
+@pytest.mark.parametrize("case", CASES)
+def test_products_of_inputs(target: str, case: str) -> None:
+    """The whole ranges of both types, with zero points at their ends."""
+    need_driver(target)
+    of_a, of_b, zeros = [(np.uint8, np.int8, (255, -128)), (np.int8, np.uint8, (0, 7))][len(case) % 2]
+    feeds = feeds_of(case, of_a, of_b)
+    y = webnn_compile.compile(products(case, of_a, of_b, zeros), target).run(feeds)["y"]
+    np.testing.assert_array_equal(y, product_of(case, feeds, zeros))
+
+
+@pytest.mark.parametrize("target", ["native", "wasm", "opencl"])
+@pytest.mark.parametrize("case", ["batches", "keys of heads", "of an odd depth"])
+def test_requantised(target: str, case: str) -> None:
+    """As ONNX defines QLinearMatMul: ties to even, saturated."""
+    need_driver(target)
+    zeros, feeds = (128, 3), feeds_of(case, np.uint8, np.int8)
+    y = webnn_compile.compile(products(case, np.uint8, np.int8, zeros, "QLinearMatMul"), target).run(feeds)["y"]
+    scale = np.float32(0.02) * np.float32(0.03) / np.float32(2)
+    scaled = product_of(case, feeds, zeros).astype(np.float32) * scale
+    np.testing.assert_array_equal(y, np.clip(np.rint(scaled) + 100, 0, 255).astype(np.uint8))
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+@pytest.mark.parametrize("target", ["native", "wasm", "opencl"])
+def test_extremes(target: str, sign: int) -> None:
+    """The largest products, 255 * 255."""
+    need_driver(target)
+    zeros = (0, 255 if sign < 0 else 0)
+    feeds = {"a": np.full((12, 40), 255, np.uint8), "b": np.full((40, 32), 0 if sign < 0 else 255, np.uint8)}
+    y = webnn_compile.compile(products("matrices", np.uint8, np.uint8, zeros), target).run(feeds)["y"]
+    np.testing.assert_array_equal(y, np.full((12, 32), sign * 40 * 255 * 255))
+
+
+@pytest.mark.parametrize("target", PAIRED, ids=lambda t: t.name)
+@pytest.mark.parametrize("case", ["matrices", "of an odd depth", "broadcast batches", "keys of heads", "transposed"])
+def test_pairs_are_multiplied_by_an_instruction(target: Target, case: str) -> None:
+    product = texts(products(case, np.uint8, np.int8, (3, 1)), target)[-1]
+    assert f" {target.dots[0]} " in product
+    assert "<< 16" not in product
+
+
+def test_few_rows_repay_no_words() -> None:
+    assert not any("dot_pairs" in text for text in texts(products("few rows", np.uint8, np.int8, (3, 1)), PAIRED[0]))
+
+
+@pytest.mark.parametrize("target", ["native", "wasm"])
+@pytest.mark.parametrize("n", [3, 8, 21])
+def test_sizes_that_vary(target: str, n: int) -> None:
+    """Queries by keys, whose number varies, and weights by values, which are summed by it."""
+    nodes = [
+        node("Transpose", ["b"], ["keys"], perm=(0, 2, 1)),
+        node("MatMulInteger", ["a", "keys"], ["p"]),
+        node("Cast", ["p"], ["q"], to=helper.np_dtype_to_tensor_dtype(np.dtype(np.int8))),
+        node("MatMulInteger", ["q", "b"], ["y"]),
+    ]
+    proto = model(nodes, {"a": (2, "n", 16), "b": (2, "n", 16)}, ["y"], opset=13, dtype=onnx.TensorProto.INT8)
+    generator = np.random.default_rng(n)
+    a, b = (random_integers(generator, (2, n, 16), np.int8) for _ in range(2))
+    y = webnn_compile.compile(proto, target, dims={"n": (1, 21)}).run({"a": a, "b": b})["y"]
+    weights = (a.astype(np.int64) @ b.astype(np.int64).swapaxes(1, 2)).astype(np.int8)
+    np.testing.assert_array_equal(y, weights.astype(np.int64) @ b)
