@@ -192,7 +192,8 @@ BAD_OPTIONS = [
     (
         "{ bakend: 'wasm' }",
         "TypeError",
-        'load has no option "bakend"; it has: backend, threads, worker, warmup, device, onProgress, signal, timeout',
+        'load has no option "bakend"; it has: backend, threads, worker, warmup, device, onProgress, signal, '
+        "timeout, cache",
     ),
     ("'./bundle/'", "TypeError", "load expects an object of options, got string"),
     ("null", "TypeError", "load expects an object of options, got null"),

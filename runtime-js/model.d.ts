@@ -115,6 +115,12 @@ export interface LoadOptions {
    * Infinity: no limit.
    */
   timeout?: number;
+  /**
+   * Default false: keep the files beside model.js, but for scripts, in the browser's Cache storage, each once it is there and
+   * checked. Another visit takes them from there without asking the server, and what broke off goes on with the files that are
+   * missing: 4 MiB at most arrive again. Files of an older version of the model are removed. `info().cache` says what came from there.
+   */
+  cache?: boolean;
 }
 
 export interface PassedOver {
@@ -132,6 +138,8 @@ interface CommonInfo {
   /** How the downloaded files were checked. */
   integrity: string;
   weightBytes: number;
+  /** With `load({ cache: true })`: bytes that came from the cache, and why there is none. */
+  cache?: { bytes: number; reason?: string };
   /** Bytes of weights by the type of the elements, such as { int8: 11678976, float32: 24832 }; 'int4' has two in a byte. */
   weightTypes: Readonly<Record<string, number>>;
   /** 'f16': weights and what lies in memory between kernels are float16; sums are float32 with both. */
@@ -268,6 +276,15 @@ export interface Model {
 
 /** Downloads the files beside model.js, checks them and starts the model; rejects with one of the errors below. */
 export function load(options?: LoadOptions): Promise<Model>;
+
+/** What `load({ cache: true })` keeps of this bundle in this browser. */
+export interface ModelCache {
+  /** Bytes of the files that are kept. */
+  size(): Promise<number>;
+  /** Removes them; false where there were none. */
+  clear(): Promise<boolean>;
+}
+export const cache: ModelCache;
 
 export class ModelError<Code extends string = string> extends Error {
   readonly code: Code;

@@ -1,6 +1,7 @@
 // The first backend of the bundle that can run here.
 import * as backends from './backends.js';
 import { DeviceLostError, ModelError, UnsupportedError } from './errors.js';
+import { openStore } from './fetch/keep_files.js';
 import * as optional from './optional.js';
 
 /** @typedef {import('./model.js').Progress} Progress */
@@ -22,9 +23,11 @@ import * as optional from './optional.js';
  * @property {number} timeout ms of silence
  * @property {AbortSignal | undefined} [signal] ends the start
  * @property {GPUDevice} [device] the caller's own
+ * @property {string} [cache] the name of the cache where files are kept
  * @property {() => void} [onActivity] called whenever something arrives
  * @property {boolean} [hardware] software adapters do not do
  * @property {typeof import('./optional.js')} [optional] parts that this model may do without
+ * @property {import('./fetch/keep_files.js').Store} [store]
  */
 /** @typedef {Pick<RunOptions, 'output' | 'signal'> & { into?: import('./values/into.js').Into }} SessionOptions `into` is a hint: outputs may come elsewhere */
 /** @typedef {ArrayBufferView | import('./model.js').OnDevice} Input bytes of the model's dtype, or what a GPU has */
@@ -54,6 +57,7 @@ export async function startFirst(plan, onProgress) {
   const reasons = new Map();
   /** @type {ModelError | undefined} */
   let faulty;
+  const store = plan.cache === undefined ? undefined : await openStore(plan.cache);
   // A software adapter comes after wasm, and is tried again where wasm cannot run.
   const others = plan.parts.some(({ backend }) => backend === 'wasm') && plan.parts.length > 1;
   const attempts = plan.parts.map((part) => ({ part, hardware: others && part.backend !== 'wasm' }));
@@ -63,12 +67,15 @@ export async function startFirst(plan, onProgress) {
     ];
     try {
       const session = await /** @type {NonNullable<typeof start>} */ (start)(
-        { ...plan, ...part, hardware, optional },
+        { ...plan, ...part, hardware, optional, ...(store && { store }) },
         onProgress,
       );
       reasons.delete(part.backend);
       const passedOver = [...reasons].map(([backend, reason]) => ({ backend, reason }));
-      return { ...session, facts: { backend: part.backend, passedOver, ...session.facts } };
+      return {
+        ...session,
+        facts: { backend: part.backend, passedOver, ...(store && { cache: store.kept }), ...session.facts },
+      };
     } catch (error) {
       if (!(error instanceof ModelError) || plan.parts.length === 1 || plan.signal?.aborted) throw error;
       // The next backend needs the weights, too, and after silence it would wait as long again.

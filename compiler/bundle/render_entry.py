@@ -16,7 +16,7 @@ def render_entry(manifest: Manifest, runtime: Mapping[str, BundleFile], errors: 
     fields = "".join(f"\n  {key}: {_lines(value)}," for key, value in manifest.fields.items())
     lines = [
         MARKER,
-        f"import {{ load as start }} from './{runtime['load.js'].name}';",
+        f"import {{ cacheOf, load as start }} from './{runtime['load.js'].name}';",
         # Both files at once, instead of the second when the first is there.
         f"import {{ $errors }} from './{runtime[COMMON].name}';",
         "",
@@ -25,6 +25,7 @@ def render_entry(manifest: Manifest, runtime: Mapping[str, BundleFile], errors: 
         f"const manifest = {{{fields}\n}};",
         "",
         "export const load = (options) => start(manifest, options);",
+        "export const cache = cacheOf(manifest);",
     ]
     return "\n".join(lines) + "\n"
 

@@ -1,8 +1,9 @@
 // A device with all that a program needs on it, set up again where the device is lost.
 
 import { DeviceLostError, RunError, UnsupportedError } from '../errors.js';
+import { collectRanges, fetchWeights } from '../fetch/fetch_weights.js';
 import { watchDownloads } from '../fetch/watch_downloads.js';
-import { fetchWeights, uploadConstants } from './device_program.js';
+import { at, uploadConstant } from './device_program.js';
 import { finish, playSteps, prepareSegments } from './play_steps.js';
 
 /** @typedef {import('./device_program.js').Device} Device */
@@ -69,13 +70,21 @@ async function buildDevice({ open, plan, arriving, starting, notify, signal }) {
   try {
     let loaded = 0;
     const total = program.kernels.length;
-    const [weights, module] = await Promise.all([
-      fetchWeights(plan, notify, files),
+    // The device takes each constant as it arrives; the host its own, by then it has started.
+    const { constants } = program;
+    /** @type {Uint8Array<ArrayBuffer> | undefined} */
+    let hosts;
+    const collect = collectRanges([...constants, ...(plan.host ? [plan.host.weights] : [])], (i, bytes) => {
+      if (i === constants.length) hosts = bytes;
+      else uploadConstant(device, program, at(constants, i), bytes);
+    });
+    const room = (/** @type {{ bytes: number }} */ { bytes }) => new Uint8Array(bytes);
+    const [module] = await Promise.all([
       starting,
+      fetchWeights(plan.weights, room, collect, notify, files),
       device.compile(() => notify({ phase: 'compile', loaded: ++loaded, total })),
     ]);
-    uploadConstants(device, program, weights);
-    module?.load(weights);
+    module?.load(hosts);
     const host = module && plan.optional?.host.attach(module, device, program);
     const built = { plan, program, device, ...(host && { host }), flush: prepareSegments(device, program) };
     const run = { built, scalars: [], inputs: [], pending: [] };

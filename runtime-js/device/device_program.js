@@ -1,6 +1,6 @@
 // A device program as the bundle stores it, and what is the same for every GPU API: constants, buffers, segments.
 
-import { fetchFile, fetchJson } from '../fetch/fetch_file.js';
+import { fetchJson } from '../fetch/fetch_file.js';
 import { widen, words } from '../values/convert.js';
 import { elementOf } from '../values/dtypes.js';
 import { evaluate } from '../values/sizes.js';
@@ -104,53 +104,32 @@ import { arrange } from './arrange.js';
 export const fetchProgram = ({ program }, downloads) => fetchJson(program, downloads);
 
 /**
- * All weights, in one piece.
- * @param {DevicePlan} plan
- * @param {(progress: Progress) => void} onProgress
- * @param {import('../fetch/watch_downloads.js').Downloads} downloads
- */
-export async function fetchWeights({ weights }, onProgress, downloads) {
-  const total = weights.reduce((sum, { bytes }) => sum + bytes, 0);
-  const all = new Uint8Array(total);
-  let loaded = 0;
-  const onBytes = (/** @type {number} */ bytes) => {
-    loaded += bytes;
-    onProgress({ phase: 'weights', loaded, total });
-  };
-  const place = (/** @type {{ offset: number, bytes: number }} */ { offset, bytes }) =>
-    all.subarray(offset, offset + bytes);
-  await Promise.all(weights.map((shard) => fetchFile(shard, place(shard), onBytes, downloads)));
-  return all;
-}
-
-/**
+ * Writes a constant to the device.
  * @param {Device} device
  * @param {Program} program
- * @param {Uint8Array<ArrayBuffer>} weights
+ * @param {Constant} constant
+ * @param {Uint8Array<ArrayBuffer>} file its bytes, from the beginning of a buffer, which has room for whole words
  */
-export function uploadConstants(device, program, weights) {
-  for (const { value, offset, bytes, dtype, digits, limits } of program.constants) {
-    const view = weights.subarray(offset, offset + bytes);
-    const type = storageOf(program, value).dtype;
-    const length = bytes / elementOf(dtype).bytes;
-    let elements = dtype === type ? words(type, whole(type, length), weights.buffer, offset) : words(type, length);
-    if (dtype !== type) widen(dtype, view, elements, valueAt(program, value).name);
-    if (digits) {
-      const shipped = elements;
-      elements = words(
+export function uploadConstant(device, program, { value, bytes, dtype, digits, limits }, file) {
+  const type = storageOf(program, value).dtype;
+  const length = bytes / elementOf(dtype).bytes;
+  let elements = dtype === type ? words(type, whole(type, length), file.buffer, 0) : words(type, length);
+  if (dtype !== type) widen(dtype, file.subarray(0, bytes), elements, valueAt(program, value).name);
+  if (digits) {
+    const shipped = elements;
+    elements = words(
+      type,
+      whole(
         type,
-        whole(
-          type,
-          digits.reduce((size, [extent]) => size * extent, 1),
-        ),
-      );
-      arrange(shipped, elements, digits, limits ?? []);
-    }
-    device.write(value, elements);
+        digits.reduce((size, [extent]) => size * extent, 1),
+      ),
+    );
+    arrange(shipped, elements, digits, limits ?? []);
   }
+  device.write(value, elements);
 }
 
-/** Elements that fill whole words of 4 bytes: the file has room after every constant, storages have, too. */
+/** Elements that fill whole words of 4 bytes: storages have room for them. */
 const whole = (/** @type {string} */ dtype, /** @type {number} */ length) => {
   const each = 4 / elementOf(dtype).bytes;
   return Math.ceil(length / each) * each;

@@ -15,7 +15,7 @@ import { at, valueAt, wordsFor } from './device_program.js';
  */
 /**
  * @typedef {object} HostModule
- * @property {(weights: Uint8Array<ArrayBuffer>) => void} load
+ * @property {(weights?: Uint8Array<ArrayBuffer>) => void} load its own, if it has any
  * @property {(segment: number) => void} run
  * @property {(offset: number, array: ArrayBufferView) => void} write an array into the arena
  * @property {(offset: number, dtype: string, length: number) => Uint8Array} read a view of the arena, until the next run
@@ -62,7 +62,7 @@ async function start({ module, memory: { pages, weights: base, arena }, weights:
   };
   return {
     load(weights) {
-      bytes(base, own.bytes).set(weights.subarray(own.offset, own.offset + own.bytes));
+      if (weights) bytes(base, own.bytes).set(weights.subarray(0, own.bytes));
       call('prepare');
     },
     run: (segment) => call(`segment_${segment}`),

@@ -21,13 +21,40 @@ export const canHash = () => globalThis.crypto?.subtle !== undefined;
  */
 export async function fetchFile(spec, target, onBytes, downloads = watchDownloads()) {
   try {
+    if (await fillFromStore(spec, target, onBytes, downloads)) return;
     await fillFrom(spec, target, onBytes, downloads);
+    // Nothing waits for it: where the page ends before, this file alone is fetched again.
+    downloads.store?.keep(spec.sha256, unshared(target));
   } catch (error) {
     // Silence is no fault of this file.
     if (error instanceof ModelError && error.code !== 'stalled') error.url = spec.url;
     throw error;
   }
 }
+
+/**
+ * True where the file was kept; a damaged one is dropped.
+ * @type {(...parameters: Required<Parameters<typeof fetchFile>>) => Promise<boolean>}
+ */
+async function fillFromStore({ url, bytes, sha256 }, target, onBytes, { store }) {
+  const answer = await store?.find(sha256);
+  if (!store || !answer) return false;
+  const { size } = await readInto(answer, target, () => {}, url);
+  if (size !== bytes || !(await isIntact(target, sha256))) {
+    await store.drop(sha256);
+    return false;
+  }
+  onBytes(bytes);
+  store.kept.bytes += bytes;
+  return true;
+}
+
+/**
+ * @param {Uint8Array} bytes
+ * @param {string} sha256
+ */
+const isIntact = async (bytes, sha256) =>
+  !canHash() || hex(await crypto.subtle.digest('SHA-256', unshared(bytes))) === sha256;
 
 /** @type {(...parameters: Required<Parameters<typeof fetchFile>>) => Promise<void>} */
 async function fillFrom({ url, bytes, sha256 }, target, onBytes, downloads) {
@@ -60,7 +87,7 @@ async function fillFrom({ url, bytes, sha256 }, target, onBytes, downloads) {
       `${url} is not the file that was compiled: expected ${bytes} bytes, got ${much} (${BUNDLERS})`,
     );
   }
-  if (canHash() && hex(await crypto.subtle.digest('SHA-256', unshared(target))) !== sha256) {
+  if (!(await isIntact(target, sha256))) {
     throw new IntegrityError('altered', `${url} is not the file that was compiled: its sha256 is not ${sha256}`);
   }
 }

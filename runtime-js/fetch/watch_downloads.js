@@ -8,15 +8,16 @@ import { seconds, watchSilence } from './watch_silence.js';
  * @property {<T>(url: string, task: (signal: AbortSignal, onActivity: () => void) => Promise<T>) => Promise<T>} receive one
  * file; the task calls `onActivity` whenever something arrives
  * @property {() => void} end what has not arrived is given up
+ * @property {import('./keep_files.js').Store} [store] where files are kept
  */
 
 /**
- * @param {{ signal?: AbortSignal | undefined, timeout?: number, onActivity?: () => void }} [plan] `timeout`: ms of silence;
- * `onActivity` is called when a file is requested, whenever something arrives and when nothing more is awaited of it
+ * @param {{ signal?: AbortSignal | undefined, timeout?: number, onActivity?: () => void, store?: import('./keep_files.js').Store }} [plan]
+ * `timeout`: ms of silence; `onActivity` is called when a file is requested, whenever something arrives and when nothing more is awaited of it
  * @param {import('./watch_silence.js').Clock} [clock]
  * @returns {Downloads}
  */
-export function watchDownloads({ signal, timeout = 0, onActivity = () => {} } = {}, clock = undefined) {
+export function watchDownloads({ signal, timeout = 0, onActivity = () => {}, store } = {}, clock = undefined) {
   const abort = new AbortController();
   const giveUp = () => abort.abort();
   if (signal?.aborted) giveUp();
@@ -37,6 +38,7 @@ export function watchDownloads({ signal, timeout = 0, onActivity = () => {} } = 
     giveUp();
   };
   return {
+    ...(store && { store }),
     async receive(url, task) {
       const file = { url };
       pending.add(file);
@@ -60,7 +62,7 @@ export function watchDownloads({ signal, timeout = 0, onActivity = () => {} } = 
     },
     end() {
       signal?.removeEventListener('abort', giveUp);
-      if (pending.size) giveUp();
+      giveUp();
     },
   };
 }

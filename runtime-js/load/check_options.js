@@ -4,7 +4,7 @@ import { UnsupportedError } from '../errors.js';
 import { checkNames, kindOf } from '../values/check_names.js';
 import { tagOf } from '../values/dtypes.js';
 
-const names = ['backend', 'threads', 'worker', 'warmup', 'device', 'onProgress', 'signal', 'timeout'];
+const names = ['backend', 'threads', 'worker', 'warmup', 'device', 'onProgress', 'signal', 'timeout', 'cache'];
 const TIMEOUT = 30_000; // ms of silence: mobile networks come back after less
 
 /**
@@ -13,7 +13,7 @@ const TIMEOUT = 30_000; // ms of silence: mobile networks come back after less
  */
 export function checkOptions(options, backends) {
   checkNames('load', options, names);
-  const { backend = 'auto', threads = 1, warmup = false, device, onProgress = () => {} } = options;
+  const { backend = 'auto', threads = 1, warmup = false, device, onProgress = () => {}, cache = false } = options;
   const { signal, timeout = TIMEOUT } = options;
   // A load in a worker leaves the page free already, and Firefox may hang there (start_threads.js).
   const { worker = device === undefined && typeof document !== 'undefined' } = options;
@@ -27,7 +27,7 @@ export function checkOptions(options, backends) {
   if (threads !== 'auto' && !(Number.isInteger(threads) && threads >= 1)) {
     throw new RangeError(`threads: expected 'auto' or a whole number from 1, got ${printed(threads)}`);
   }
-  for (const [name, value] of Object.entries({ worker, warmup }))
+  for (const [name, value] of Object.entries({ worker, warmup, cache }))
     if (typeof value !== 'boolean') throw new TypeError(`${name}: expected true or false, got ${kindOf(value)}`);
   if (device !== undefined && (tagOf(device) !== 'GPUDevice' || worker)) {
     throw new TypeError('device: expected a GPUDevice, and no worker: a device stays where it was made');
@@ -38,7 +38,7 @@ export function checkOptions(options, backends) {
   if (typeof timeout !== 'number' || !(timeout >= 0)) {
     throw new RangeError(`timeout: expected milliseconds from 0, got ${printed(timeout)}`);
   }
-  return { backend: device ? 'webgpu' : backend, threads, worker, warmup, device, onProgress, signal, timeout };
+  return { backend: device ? 'webgpu' : backend, threads, worker, warmup, device, onProgress, signal, timeout, cache };
 }
 
 /**

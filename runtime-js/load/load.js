@@ -2,6 +2,7 @@
 
 import { RunError, UnsupportedError } from '../errors.js';
 import { canHash } from '../fetch/fetch_file.js';
+import { dropOthers, storeName } from '../fetch/keep_files.js';
 import { reasonOf, unlessAborted } from '../fetch/unless_aborted.js';
 import * as optional from '../optional.js';
 import { startFirst } from '../start_first.js';
@@ -16,6 +17,8 @@ import { checkOptions, checkProfileOptions, checkRunOptions } from './check_opti
 import { queueRuns } from './queue_runs.js';
 
 const ABI = 4;
+
+export { cacheOf } from '../fetch/keep_files.js';
 
 /** @typedef {import('../fetch/fetch_file.js').FileSpec} FileSpec */
 /** @typedef {import('../wasm/start_wasm.js').TensorSpec} TensorSpec */
@@ -49,7 +52,7 @@ export async function load(manifest, options = {}) {
     );
   }
   const { inputs, outputs, weights, dimensions = [], refusals = [] } = manifest;
-  const { backend, threads, worker, warmup, device, onProgress, signal, timeout } = checkOptions(
+  const { backend, threads, worker, warmup, device, onProgress, signal, timeout, cache } = checkOptions(
     options,
     manifest.backends.map((part) => part.backend),
   );
@@ -65,7 +68,8 @@ export async function load(manifest, options = {}) {
   };
   const parts = manifest.backends.filter((part) => backend === 'auto' || part.backend === backend);
   const common = { parts, weights, inputs, outputs, dimensions, refusals };
-  const plan = { ...common, threads, warmup, timeout, variants: listVariants() };
+  const kept = cache ? { cache: storeName(manifest) } : {};
+  const plan = { ...common, ...kept, threads, warmup, timeout, variants: listVariants() };
   const inWorker = worker && typeof Worker === 'function';
   const starting = inWorker
     ? startWorker(plan, notify, signal)
@@ -89,6 +93,7 @@ export async function load(manifest, options = {}) {
     products: part?.products,
     abi: ABI,
   });
+  if (info.cache && !info.cache.reason) dropOthers(manifest).catch(() => {}); // nothing waits for it
   notify({ phase: 'ready', loaded: weightBytes, total: weightBytes });
 
   const use = () => /** @type {import('../start_first.js').Session} */ (session);

@@ -2,6 +2,7 @@
 
 import { trapped } from '../errors.js';
 import { fetchFile, fetchJson } from '../fetch/fetch_file.js';
+import { fetchWeights } from '../fetch/fetch_weights.js';
 import { watchDownloads } from '../fetch/watch_downloads.js';
 import { elementOf, lengthOf } from '../values/dtypes.js';
 import { resultIn, roomFor } from '../values/into.js';
@@ -14,7 +15,6 @@ import { compile, allocate as createMemory } from './wasm_module.js';
 import { fillWeights, piecesOf } from './widen_weights.js';
 
 /** @typedef {import('../fetch/fetch_file.js').FileSpec} FileSpec */
-/** @typedef {FileSpec & { offset: number }} Shard `offset`: bytes into the weights */
 /** @typedef {import('../model.js').Progress} Progress */
 /** @typedef {import('../model.js').TypedArray} TypedArray */
 /** @typedef {import('../values/sizes.js').Spec & { offset: number }} TensorSpec `offset`: bytes into the arena */
@@ -227,42 +227,40 @@ function allocate(plan) {
 async function download(plan, memory, start, onProgress) {
   const code = new Uint8Array(plan.module.bytes);
   const { shared } = plan.module;
-  // Straight into memory where nothing is widened on the way.
-  const shards = plan.weights.map((shard) => {
+  const base = plan.memory.weights;
+  const places = plan.weights.map((shard) => {
     const pieces = piecesOf(shard, plan.halves);
     const [first] = pieces;
+    // Straight into memory where nothing is widened on the way.
     const straight = first && pieces.length === 1 && !first.half;
-    const at = plan.memory.weights + (first?.place ?? 0);
-    const file = straight ? new Uint8Array(memory.buffer, at, shard.bytes) : new Uint8Array(shard.bytes);
-    return { shard, file, pieces: straight ? [] : pieces };
+    const file = straight && new Uint8Array(memory.buffer, base + first.place, shard.bytes);
+    return { pieces, file };
   });
+  /** @type {Parameters<typeof fetchWeights>[1]} */
+  const room = ({ bytes }, i) => places[i]?.file || new Uint8Array(bytes);
+  /** @type {Parameters<typeof fetchWeights>[2]} */
+  const fill = (_, file, i) => {
+    const { pieces, file: inMemory } = /** @type {(typeof places)[number]} */ (places[i]);
+    if (!inMemory) fillWeights(file, pieces, memory.buffer, base);
+  };
   const downloads = watchDownloads(plan);
-  /** @type {(phase: 'code' | 'weights', files: [FileSpec, Uint8Array][]) => Promise<unknown>} */
-  const fetchAll = (phase, files) => {
-    const total = files.reduce((sum, [{ bytes }]) => sum + bytes, 0);
-    let loaded = 0;
-    const onBytes = (/** @type {number} */ bytes) => {
-      loaded += bytes;
-      onProgress({ phase, loaded, total });
-    };
-    return Promise.all(files.map(([file, target]) => fetchFile(file, target, onBytes, downloads)));
+  let loaded = 0;
+  const onCode = (/** @type {number} */ bytes) => {
+    loaded += bytes;
+    onProgress({ phase: 'code', loaded, total: code.length });
   };
   try {
     const steps = fetchJson(plan.steps, downloads);
     const [exports] = await Promise.all([
-      fetchAll('code', [[plan.module, code]])
+      fetchFile(plan.module, code, onCode, downloads)
         .then(() => {
           if (shared !== undefined && !(memory.buffer instanceof ArrayBuffer)) code[shared] = SHARED_LIMITS;
           return compile(code, plan.module.url);
         })
         .then(start),
-      fetchAll(
-        'weights',
-        shards.map(({ shard, file }) => [shard, file]),
-      ),
+      fetchWeights(plan.weights, room, fill, onProgress, downloads),
       steps.catch(() => {}), // waited for all the same: a page may profile when it is offline
     ]);
-    for (const { file, pieces } of shards) fillWeights(file, pieces, memory.buffer, plan.memory.weights);
     return { exports, steps };
   } finally {
     downloads.end();

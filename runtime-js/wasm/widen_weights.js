@@ -33,7 +33,7 @@ export function piecesOf({ offset, bytes }, halves) {
 }
 
 /**
- * @param {Uint8Array<ArrayBuffer>} file a shard
+ * @param {Uint8Array<ArrayBufferLike>} file a shard, from the beginning of a buffer
  * @param {Piece[]} pieces
  * @param {ArrayBufferLike} memory
  * @param {number} base byte address of the weights

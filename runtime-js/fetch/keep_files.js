@@ -1,0 +1,79 @@
+// What `load({ cache: true })` keeps in the browser's Cache storage: the files of one bundle, each by the hash of what is in it.
+// A cache of each bundle has a name of its own, so that what another version of it left there can be told and removed.
+
+/** @typedef {{ bytes: number, reason?: string }} Kept what came from there, and why the cache does not serve */
+/**
+ * @typedef {object} Store
+ * @property {(sha256: string) => Promise<Response | undefined>} find
+ * @property {(sha256: string, bytes: Uint8Array<ArrayBuffer>) => Promise<void>} keep
+ * @property {(sha256: string) => Promise<unknown>} drop
+ * @property {Kept} kept
+ */
+
+/**
+ * A store that never fails: without Cache storage, or where it is full, files come from the server each time.
+ * @param {string} name
+ * @returns {Promise<Store>}
+ */
+export async function openStore(name) {
+  /** @type {Kept} */
+  const kept = { bytes: 0 };
+  /** @type {<T>(use: () => Promise<T>) => Promise<T | undefined>} */
+  const attempt = async (use) => {
+    try {
+      return await use();
+    } catch (error) {
+      kept.reason ??= /** @type {Error} */ (error).message;
+      return undefined;
+    }
+  };
+  if (!globalThis.caches) {
+    kept.reason = 'there is no Cache storage here (the page is not served over https or localhost)';
+  }
+  const cache = kept.reason ? undefined : await attempt(() => caches.open(name));
+  // Cache storage has addresses for keys: one in the bundle's folder, with which the name ends.
+  const address = (/** @type {string} */ sha256) => name.slice(name.lastIndexOf(' ') + 1) + sha256;
+  return {
+    kept,
+    find: async (sha256) => cache && attempt(() => cache.match(address(sha256))),
+    keep: async (sha256, bytes) => cache && attempt(() => cache.put(address(sha256), new Response(bytes))),
+    drop: async (sha256) => cache && attempt(() => cache.delete(address(sha256))),
+  };
+}
+
+/**
+ * @param {{ name: string, weights: readonly { url: string }[], backends: readonly object[] }} manifest
+ * @returns {string} of the cache of this bundle at this place
+ */
+export const storeName = ({ name, weights, backends }) =>
+  `webnn-compile ${name} ${/"(\w+:[^"]*\/)[^"/]*"/.exec(JSON.stringify([weights, backends]))?.[1]}`;
+
+/**
+ * What the page may ask and do about its cache.
+ * @param {Parameters<typeof storeName>[0]} manifest
+ * @returns {import('../model.js').ModelCache}
+ */
+export function cacheOf(manifest) {
+  const name = storeName(manifest);
+  const present = async () => ((await globalThis.caches?.has(name)) ? caches.open(name) : undefined);
+  return {
+    async size() {
+      const cache = await present();
+      const answers = (await cache?.matchAll()) ?? [];
+      const sizes = await Promise.all(answers.map(async (answer) => (await answer.blob()).size));
+      return sizes.reduce((sum, size) => sum + size, 0);
+    },
+    clear: async () => Boolean(await globalThis.caches?.delete(name)),
+  };
+}
+
+/**
+ * Removes what no file of the bundle has: files of another version of it.
+ * @param {Parameters<typeof storeName>[0]} manifest
+ */
+export async function dropOthers(manifest) {
+  const needed = new Set(JSON.stringify(manifest).match(/(?<="sha256":")\w+/g));
+  const cache = await caches.open(storeName(manifest));
+  for (const { url } of await cache.keys())
+    if (!needed.has(/** @type {string} */ (url.split('/').pop()))) await cache.delete(url);
+}
