@@ -20,7 +20,7 @@ _COMMANDS = {
     "chromium": ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome"),
     "firefox": ("firefox-esr", "firefox"),
 }
-_CHROMIUM_FLAGS = (
+CHROMIUM_FLAGS = (
     "--no-sandbox",  # containers forbid it; tests open loopback pages only
     "--disable-quic",
     "--no-first-run",
@@ -42,6 +42,21 @@ class BrowserMissing(Exception):
     """No such browser on this machine; the message says how to get one."""
 
 
+def find_executable(playwright: Playwright, name: BrowserName) -> str | None:
+    """The program that `launch` starts; None for Playwright's own. Raises BrowserMissing."""
+    executable = os.environ.get(name.upper())
+    if executable is None and Path(getattr(playwright, name).executable_path).exists():
+        return None
+    if executable is not None and shutil.which(executable) is None:
+        raise BrowserMissing(f"{name.upper()}={executable}: there is no such program; give the path of {name}")
+    executable = executable or next(filter(None, map(shutil.which, _COMMANDS[name])), None)
+    if executable is None:
+        raise BrowserMissing(
+            f"no {name}: install it, set {name.upper()} to its executable, or run `python -m playwright install {name}`"
+        )
+    return executable
+
+
 @contextlib.contextmanager
 def launch(playwright: Playwright, name: BrowserName, *, headed: bool = False) -> Iterator[Browser]:
     """One browser, headless unless `headed`, closed at the end of the block.
@@ -49,20 +64,11 @@ def launch(playwright: Playwright, name: BrowserName, *, headed: bool = False) -
     The environment variable CHROMIUM or FIREFOX names an executable; else Playwright's own browser where it is
     installed, else one from the PATH. Raises BrowserMissing, and Playwright's Error for one that does not start.
     """
-    executable = os.environ.get(name.upper())
-    own = executable is None and Path(getattr(playwright, name).executable_path).exists()
-    if executable is not None and shutil.which(executable) is None:
-        raise BrowserMissing(f"{name.upper()}={executable}: there is no such program; give the path of {name}")
-    if not own:
-        executable = executable or next(filter(None, map(shutil.which, _COMMANDS[name])), None)
-        if executable is None:
-            raise BrowserMissing(
-                f"no {name}: install it, set {name.upper()} to its executable, "
-                f"or run `python -m playwright install {name}`"
-            )
+    executable = find_executable(playwright, name)
+    own = executable is None
     if name == "chromium":
         # A stock Chromium goes headless by its own flag: Playwright's option would start another executable.
-        flags = _CHROMIUM_FLAGS if own or headed else ("--headless=new", *_CHROMIUM_FLAGS)
+        flags = CHROMIUM_FLAGS if own or headed else ("--headless=new", *CHROMIUM_FLAGS)
         browser = playwright.chromium.launch(executable_path=executable, headless=own and not headed, args=list(flags))
         with contextlib.closing(browser):
             yield browser

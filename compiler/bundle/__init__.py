@@ -5,12 +5,15 @@ from .artifact import BYTE_VARIANTS, VARIANTS, Artifact, DeviceArtifact, HostArt
 from .files import BundleFile
 from .folder import FolderKind, WrittenFile, check_free, write_folder
 from .manifest import Manifest, make_manifest
+from .packaging import ESM, FORMATS, Packaging
 from .place_memory import MemoryLayout, place_memory
 from .write_bundle import BUNDLE, render_bundle, render_files, write_bundle
 
 __all__ = [
     "BUNDLE",
     "BYTE_VARIANTS",
+    "ESM",
+    "FORMATS",
     "VARIANTS",
     "Artifact",
     "BundleFile",
@@ -20,6 +23,7 @@ __all__ = [
     "KernelInfo",
     "Manifest",
     "MemoryLayout",
+    "Packaging",
     "TensorSpec",
     "WasmArtifact",
     "WrittenFile",

@@ -10,6 +10,8 @@ from typing import Literal
 
 Kind = Literal["entry", "types", "page", "runtime", "program", "wasm", "weights", "isolation", "source", "library"]
 STABLE_NAMES = ("model.js", "model.d.ts", "package.json", "index.html", "_headers", "nginx.conf", "isolate.js")
+README_MARKER = "<!-- Written by webnn-compile. -->"
+"""First line of a package's README.md: one without it is somebody's own."""
 MARKER = "// A model compiled by webnn-compile."
 """First line of every bundle's model.js."""
 _HASHED = re.compile(r"[a-z0-9_]+-([0-9a-f]{12})\.[a-z]+")
@@ -52,6 +54,8 @@ def _is_ours(path: Path) -> bool:
         return False
     if path.name in STABLE_NAMES:
         return True
+    if path.name == "README.md":
+        return path.read_bytes().startswith(README_MARKER.encode())
     match = _HASHED.fullmatch(path.name)
     return match is not None and match[1] == _digest(path.read_bytes())
 

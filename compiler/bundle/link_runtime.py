@@ -69,7 +69,7 @@ def link_runtime(sources: Mapping[str, str], roots: Collection[str] = ()) -> dic
             raise InternalError(f"runtime-js/{importers[-1]} refers to {name}, which does not exist")
         if name not in linked:
             stem, suffix = name.split(".")
-            text = _strip_types(sources[name]) if suffix == "js" else sources[name]
+            text = strip_types(sources[name]) if suffix == "js" else sources[name]
             text = relink(text, lambda target: link(target, (*importers, name)))
             linked[name] = hashed_file(stem, suffix, text.encode(), "page" if stem == "page" else "runtime")
         return linked[name]
@@ -80,7 +80,8 @@ def link_runtime(sources: Mapping[str, str], roots: Collection[str] = ()) -> dic
     return linked
 
 
-def _strip_types(source: str) -> str:
+def strip_types(source: str) -> str:
+    """Without comments of types."""
     return re.sub(r"\n{3,}", "\n\n", _TYPES.sub("", _CAST.sub(lambda cast: cast["call"] or cast["name"], source)))
 
 

@@ -25,7 +25,7 @@ _OTHER = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class _Module:
+class Module:
     """`imports`: a pattern, and the file whose exports it destructures; `exports`: a name and its value; `body`: the
     rest."""
 
@@ -43,8 +43,8 @@ def merge_modules(sources: Mapping[str, str]) -> dict[str, str]:
     empty lines are removed: strings of several lines are shaders, where none of them matters. InternalError for an
     unsupported form of import or export.
     """
-    modules = {name: _parse(name, text) for name, text in sources.items() if name.endswith(".js")}
-    needs = {root: _needs(root, modules) for root in ROOTS if root in modules}
+    modules = {name: parse_module(name, text) for name, text in sources.items() if name.endswith(".js")}
+    needs = {root: needs_of(root, modules) for root in ROOTS if root in modules}
     common = [m for m in needs["worker.js"] if m.name != "worker.js"]
     shared = {m.name for m in common}
     merged = {
@@ -58,28 +58,29 @@ def merge_modules(sources: Mapping[str, str]) -> dict[str, str]:
         added = [m for m in own if m.name not in outside]
         merged[root] = _root(modules[root], added, outside)
         public.update(t for m in added for _, t in m.imports if t in outside)
-    names = ", ".join(_variable(m.name) for m in common if m.name in public)
-    merged[COMMON] = f"{_functions(common)}export {{ {names} }};\n"
+    names = ", ".join(variable_of(m.name) for m in common if m.name in public)
+    merged[COMMON] = f"{functions_of(common)}export {{ {names} }};\n"
     return merged
 
 
 def exported_names(source: str) -> list[str]:
     """The names that a module exports."""
-    return [name for name, _ in _parse("", source).exports]
+    return [name for name, _ in parse_module("", source).exports]
 
 
-def _parse(name: str, text: str) -> _Module:
+def parse_module(name: str, text: str) -> Module:
+    """Raises InternalError for an unsupported form of import or export."""
     imports = tuple(
         (space or f"{{{','.join(members.replace(' as ', ':').replace(',', ' ').split())}}}", target)
         for members, space, target in _IMPORT.findall(text)
     )
     again = _EXPORT_FROM.findall(text)
     exports = [(local, local) for local in _EXPORT.findall(text)]
-    exports += [(public, f"{_variable(target)}.{was or public}") for was, public, target in again]
+    exports += [(public, f"{variable_of(target)}.{was or public}") for was, public, target in again]
     body = _EXPORT.sub("", _EXPORT_FROM.sub("", _IMPORT.sub("", _COMMENT.sub("", text))))
     if (other := _OTHER.search(body)) is not None and name not in STABLE_NAMES:
         raise InternalError(f"runtime-js/{name}: no way to merge {other[0]!r}")
-    return _Module(
+    return Module(
         name,
         imports + tuple(("", target) for _, _, target in again),
         tuple(exports),
@@ -87,9 +88,9 @@ def _parse(name: str, text: str) -> _Module:
     )
 
 
-def _needs(root: str, modules: Mapping[str, _Module]) -> list[_Module]:
+def needs_of(root: str, modules: Mapping[str, Module]) -> list[Module]:
     """The modules that `root` depends on, each after those that it imports, and `root` last."""
-    needed: dict[str, _Module] = {}
+    needed: dict[str, Module] = {}
 
     def visit(name: str, importers: tuple[str, ...]) -> None:
         if name in importers:
@@ -106,24 +107,29 @@ def _needs(root: str, modules: Mapping[str, _Module]) -> list[_Module]:
     return list(needed.values())
 
 
-def _root(root: _Module, own: list[_Module], outside: Collection[str]) -> str:
-    imported = dict.fromkeys(_variable(t) for m in own for _, t in m.imports if t in outside)
+def _root(root: Module, own: list[Module], outside: Collection[str]) -> str:
+    imported = dict.fromkeys(variable_of(t) for m in own for _, t in m.imports if t in outside)
     head = f"import {{ {', '.join(imported)} }} from './{COMMON}';\n" if imported else ""
     stable = [(pattern, t) for m in own for pattern, t in m.imports if t in STABLE_NAMES]
     head += "".join(f"import {pattern} from './{t}';\n" for pattern, t in stable)
     names = ", ".join(name for name, _ in root.exports)
-    return head + _functions(own) + (f"export const {{ {names} }} = {_variable(root.name)};\n" if names else "")
+    return head + functions_of(own) + (f"export const {{ {names} }} = {variable_of(root.name)};\n" if names else "")
 
 
-def _functions(modules: Iterable[_Module]) -> str:
+def functions_of(modules: Iterable[Module], stable: Collection[str] = ()) -> str:
+    """The modules as functions that run once, in order. Of STABLE_NAMES, whose imports are others' to write, `stable`
+    are variables, too."""
     blocks = []
     for m in modules:
-        bindings = ",".join(f"{p}={_variable(t)}" for p, t in m.imports if p and t not in STABLE_NAMES)
+        bindings = ",".join(
+            f"{p}={variable_of(t)}" for p, t in m.imports if p and (t in stable or t not in STABLE_NAMES)
+        )
         results = ",".join(name if name == value else f"{name}:{value}" for name, value in m.exports)
         inner = "\n".join((*([f"const {bindings};"] if bindings else []), m.body, f"return {{{results}}};"))
-        blocks.append(f"const {_variable(m.name)}=(()=>{{\n{inner}\n}})();\n")
+        blocks.append(f"const {variable_of(m.name)}=(()=>{{\n{inner}\n}})();\n")
     return "".join(blocks)
 
 
-def _variable(name: str) -> str:
+def variable_of(name: str) -> str:
+    """Holds the exports of a module."""
     return f"${name.removesuffix('.js')}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..text.escape import js_literal
@@ -10,10 +10,12 @@ from .files import MARKER, BundleFile
 from .manifest import Manifest
 from .merge_modules import COMMON
 
+Locate = Callable[[str], str]
+"""The expression of a file's URL, by the file's name."""
+
 
 def render_entry(manifest: Manifest, runtime: Mapping[str, BundleFile], errors: Sequence[str]) -> str:
     """The source of model.js; `errors` are the names of the classes of errors."""
-    fields = "".join(f"\n  {key}: {_lines(value)}," for key, value in manifest.fields.items())
     lines = [
         MARKER,
         f"import {{ cacheOf, load as start }} from './{runtime['load.js'].name}';",
@@ -22,7 +24,7 @@ def render_entry(manifest: Manifest, runtime: Mapping[str, BundleFile], errors: 
         "",
         f"export const {{ {', '.join(errors)} }} = $errors;",
         "",
-        f"const manifest = {{{fields}\n}};",
+        f"const manifest = {render_manifest(manifest, beside_module)};",
         "",
         "export const load = (options) => start(manifest, options);",
         "export const cache = cacheOf(manifest);",
@@ -30,23 +32,33 @@ def render_entry(manifest: Manifest, runtime: Mapping[str, BundleFile], errors: 
     return "\n".join(lines) + "\n"
 
 
-def _lines(value: Any) -> str:
+def beside_module(file: str) -> str:
+    """Bundlers follow `new URL(literal, import.meta.url)`."""
+    return f"new URL('./{file}', import.meta.url).href"
+
+
+def render_manifest(manifest: Manifest, locate: Locate) -> str:
+    """The manifest as an expression, its files at URLs by `locate`."""
+    fields = "".join(f"\n  {key}: {_lines(value, locate)}," for key, value in manifest.fields.items())
+    return f"{{{fields}\n}}"
+
+
+def _lines(value: Any, locate: Locate) -> str:
     """A list of objects with each on a line of its own."""
     if isinstance(value, list):
-        return "[" + "".join(f"\n    {_literal(element)}," for element in value) + ("\n  ]" if value else "]")
-    return _literal(value)
+        return "[" + "".join(f"\n    {_literal(e, locate)}," for e in value) + ("\n  ]" if value else "]")
+    return _literal(value, locate)
 
 
-def _literal(value: Any) -> str:
+def _literal(value: Any, locate: Locate) -> str:
     if isinstance(value, dict):
-        return "{ " + ", ".join(_field(key, element) for key, element in value.items()) + " }" if value else "{}"
+        return "{ " + ", ".join(_field(k, e, locate) for k, e in value.items()) + " }" if value else "{}"
     if isinstance(value, list):
-        return "[" + ", ".join(map(_literal, value)) + "]"
+        return "[" + ", ".join(_literal(e, locate) for e in value) + "]"
     return js_literal(value)
 
 
-def _field(key: str, value: Any) -> str:
-    """Files are named by `new URL(literal, import.meta.url)`, which bundlers follow."""
+def _field(key: str, value: Any, locate: Locate) -> str:
     if key == "file":
-        return f"url: new URL('./{value}', import.meta.url).href"
-    return f"{key if key.isidentifier() else js_literal(key)}: {_literal(value)}"
+        return f"url: {locate(value)}"
+    return f"{key if key.isidentifier() else js_literal(key)}: {_literal(value, locate)}"

@@ -12,7 +12,7 @@ from ..program.program import TensorSpec
 from ..text.escape import JsLiteral, documentation, js_literal
 from .artifact import Artifact, DeviceArtifact
 
-_ARRAYS: dict[DType, str] = {
+ARRAYS: dict[DType, str] = {
     F16: "Uint16Array",
     F32: "Float32Array",
     F64: "Float64Array",
@@ -26,7 +26,7 @@ _ARRAYS: dict[DType, str] = {
     U64: "BigUint64Array",
     BOOL: "Uint8Array",
 }
-_ACCEPTED = _ARRAYS | {F16: "Float16", U8: "Uint8Array | Uint8ClampedArray"}
+_ACCEPTED = ARRAYS | {F16: "Float16", U8: "Uint8Array | Uint8ClampedArray"}
 _MODEL = re.compile(r"^// <model>$.*?^// </model>\n", re.MULTILINE | re.DOTALL)
 
 
@@ -49,6 +49,19 @@ def render_types(artifact: Artifact, template: str) -> str:
     return text
 
 
+def types_of_script(types: str, name: str) -> str:
+    """The types of model.js as a script that defines the global `name`, for scripts; modules import them."""
+    return f"""{types}
+/** What the script adds to the options. */
+export interface LoadOptions {{
+  /** The folder of the model's files: by default the script's, in a caller's worker that of the worker's script. */
+  base?: string | {{ readonly href: string }};
+}}
+
+export as namespace {name};
+"""
+
+
 def _inputs(artifact: Artifact, more: str) -> str:
     """A shape may stand beside any of them, and has to where lengths alone leave a choice."""
 
@@ -63,7 +76,7 @@ def _either(data: str) -> str:
 
 
 def _output(spec: TensorSpec) -> str:
-    array = _ARRAYS[spec.dtype]
+    array = ARRAYS[spec.dtype]
     if not spec.is_dynamic:
         return array
     numbers = ", ".join(str(n) if isinstance(n, int) else "number" for n in spec.shape)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ..program.device_program import HostCall, Launch
@@ -14,11 +14,16 @@ from .isolation import isolate_page, isolation_files
 from .link_runtime import keep_parts, link_runtime, read_runtime, relink
 from .manifest import SHARD_BYTES, Manifest, make_manifest
 from .merge_modules import exported_names, merge_modules
+from .packaging import ESM, Packaging
 from .render_entry import render_entry
-from .render_types import render_types
+from .render_package import package_files
+from .render_script import render_page_script, render_script, render_script_page
+from .render_types import render_types, types_of_script
 
 PACKAGE = b'{ "type": "module" }\n'
 """In Node.js scripts are modules where the nearest package.json says so, which may be that of a CommonJS project."""
+
+PAGE = ("page.js", "page.css", "page.svg")
 
 BUNDLE = FolderKind("bundle", is_bundle, foreign_files)
 
@@ -29,6 +34,7 @@ def write_bundle(
     *,
     force: bool = False,
     isolation: bool = False,
+    packaging: Packaging = ESM,
     shard_bytes: int = SHARD_BYTES,
 ) -> list[WrittenFile]:
     """Write the bundle into the folder `out` atomically: it is written beside `out` and renamed.
@@ -36,13 +42,15 @@ def write_bundle(
     Same artifact, same bytes. `force` replaces a folder that holds a bundle and nothing else.
     InputError when `out` is taken or cannot be written, or the model exceeds wasm32's 4 GiB.
     """
-    files = render_bundle(artifact, isolation=isolation, shard_bytes=shard_bytes)
+    files = render_bundle(artifact, isolation=isolation, packaging=packaging, shard_bytes=shard_bytes)
     return write_folder(files, out, BUNDLE, force=force)
 
 
-def render_bundle(artifact: Artifact, *, isolation: bool = False, shard_bytes: int = SHARD_BYTES) -> list[BundleFile]:
+def render_bundle(
+    artifact: Artifact, *, isolation: bool = False, packaging: Packaging = ESM, shard_bytes: int = SHARD_BYTES
+) -> list[BundleFile]:
     """The files of the bundle, model.js first; no two have one name. `isolation` adds the files for threads."""
-    return render_files(artifact, make_manifest(artifact, shard_bytes), isolation=isolation)
+    return render_files(artifact, make_manifest(artifact, shard_bytes), isolation=isolation, packaging=packaging)
 
 
 def _optional_parts(artifact: Artifact) -> Iterator[str]:
@@ -61,21 +69,47 @@ def _optional_parts(artifact: Artifact) -> Iterator[str]:
         yield "createUniforms"
 
 
-def render_files(artifact: Artifact, manifest: Manifest, *, isolation: bool = False) -> list[BundleFile]:
+def render_files(
+    artifact: Artifact, manifest: Manifest, *, isolation: bool = False, packaging: Packaging = ESM
+) -> list[BundleFile]:
     """The files of a bundle, from an artifact whose manifest is known."""
-    modules = keep_parts(read_runtime(), [part.backend for part in artifact.backends], list(_optional_parts(artifact)))
-    sources = merge_modules(modules)
-    runtime = link_runtime(sources, ("load.js", "page.js", "page.css", "page.svg"))
-    classes = [name for name in exported_names(modules["errors.js"]) if name.endswith("Error")]
-    entry = render_entry(manifest, runtime, classes)
-    page = relink(sources["index.html"], runtime.__getitem__).replace("{{name}}", html_text(artifact.name))
-    files = [
-        BundleFile("model.js", entry.encode(), "entry"),
-        BundleFile("model.d.ts", render_types(artifact, sources["model.d.ts"]).encode(), "types"),
-        BundleFile("package.json", PACKAGE, "entry"),
-        BundleFile("index.html", (isolate_page(page) if isolation else page).encode(), "page"),
-        *(isolation_files(sources) if isolation else ()),
-        *runtime.values(),
-        *manifest.files,
-    ]
-    return list({file.name: file for file in files}.values())
+    sources = keep_parts(read_runtime(), [part.backend for part in artifact.backends], list(_optional_parts(artifact)))
+    sources["index.html"] = sources["index.html"].replace("{{name}}", html_text(artifact.name))
+    if isolation:
+        sources["index.html"] = isolate_page(sources["index.html"])
+    types = render_types(artifact, sources["model.d.ts"])
+    render = _script_files if packaging.format == "iife" else _module_files
+    entry, *others = render(artifact, manifest, sources, types, packaging)
+    files = [entry, *others, *(isolation_files(sources) if isolation else ()), *manifest.files]
+    files = list({file.name: file for file in files}.values())
+    return files if packaging.format != "npm" else package_files(artifact, files, packaging.licence)
+
+
+def _module_files(
+    artifact: Artifact, manifest: Manifest, sources: Mapping[str, str], types: str, _: Packaging
+) -> Iterator[BundleFile]:
+    """ES modules."""
+    merged = merge_modules(sources)
+    runtime = link_runtime(merged, ("load.js", *PAGE))
+    yield BundleFile("model.js", render_entry(manifest, runtime, _classes(sources)).encode(), "entry")
+    yield BundleFile("model.d.ts", types.encode(), "types")
+    yield BundleFile("package.json", PACKAGE, "entry")
+    yield BundleFile("index.html", relink(merged["index.html"], runtime.__getitem__).encode(), "page")
+    yield from runtime.values()
+
+
+def _script_files(
+    artifact: Artifact, manifest: Manifest, sources: Mapping[str, str], types: str, packaging: Packaging
+) -> Iterator[BundleFile]:
+    """One classic script, and another one for the bundle's own page."""
+    name = packaging.global_of(artifact.name)
+    looks = link_runtime(sources, ("page.css", "page.svg"))
+    script = render_page_script(sources, name)
+    yield BundleFile("model.js", render_script(manifest, sources, _classes(sources), name).encode(), "entry")
+    yield BundleFile("model.d.ts", types_of_script(types, name).encode(), "types")
+    yield BundleFile("index.html", render_script_page(sources["index.html"], looks, script).encode(), "page")
+    yield from (script, *looks.values())
+
+
+def _classes(sources: Mapping[str, str]) -> list[str]:
+    return [name for name in exported_names(sources["errors.js"]) if name.endswith("Error")]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from ..bundle.packaging import Packaging
 from ..driver.compile_target import PRECISIONS
 from ..driver.options import ACTIVATIONS, CPUS, GPU_TILES, HOSTS, Options
 from ..driver.targets import bundled_targets
@@ -15,6 +16,7 @@ from ..frontends.model_inputs import ModelInputs
 from ..pictures.formats import FORMATS, PictureFormat, parse_format
 from ..quantization.settings import QuantizeOptions
 from ..system.limits import parse_size
+from .bundle_options import bundle_options
 from .explained import DEBUG, explained
 from .input_options import input_options
 from .progress import Progress
@@ -178,6 +180,7 @@ def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
 )
 @click.option("--wasm-linker", metavar="LINKER", default="builtin", show_default=True, help="builtin, wasm-ld or emcc.")
 @click.option("--coop-coep", is_flag=True, help="Add what makes a page cross-origin isolated, which threads need.")
+@bundle_options
 @click.option("--force", is_flag=True, help="Replace a bundle that is already there.")
 @click.option("--no-cache", is_flag=True, help="Compile every kernel anew, and keep none for the next time.")
 @click.option(
@@ -218,6 +221,7 @@ def main(
     for_device: str | None,
     wasm_linker: str,
     coop_coep: bool,
+    packaging: Packaging,
     force: bool,
     no_cache: bool,
     compile_memory: int | None,
@@ -256,6 +260,7 @@ def main(
             linker=wasm_linker,
             host=host,
             coop_coep=coop_coep,
+            packaging=packaging,
             force=force,
             cache=not no_cache,
             compile_memory=compile_memory,

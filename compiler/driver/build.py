@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from ..bundle import (
     BundleFile,
     DeviceArtifact,
     Manifest,
+    Packaging,
     WasmArtifact,
     check_free,
     make_manifest,
@@ -21,6 +22,7 @@ from ..bundle import (
     write_bundle,
 )
 from ..errors import InputError, InternalError
+from ..frontends.importers import describe_model
 from ..ir.memo import forgetting
 from ..pipeline.dump import Dump
 from ..pipeline.lowered import Lowered
@@ -66,7 +68,9 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
         return report
     artifact = _make_artifact(source, work, report)
     with work.timed("write"):
-        report.files = write_bundle(artifact, out, force=options.force, isolation=options.coop_coep)
+        report.files = write_bundle(
+            artifact, out, force=options.force, isolation=options.coop_coep, packaging=_packaging(source, options)
+        )
         work.cache.trim()
     return report
 
@@ -88,7 +92,8 @@ def build_files(model: Path, options: Options, phase: Phase) -> Built:
     artifact = _make_artifact(source, work, report)
     with work.timed("write"):
         manifest = make_manifest(artifact)
-        files = render_files(artifact, manifest, isolation=options.coop_coep)
+        packaging = _packaging(source, options)
+        files = render_files(artifact, manifest, isolation=options.coop_coep, packaging=packaging)
         work.cache.trim()
     return Built(report, manifest, tuple(files))
 
@@ -199,6 +204,12 @@ def _make_artifact(model: Source, work: Work, report: Report) -> Artifact:
     if report.wasm is not None:
         report.memory = memory_bytes(work.name, report.wasm, artifact.weight_memory)
     return artifact
+
+
+def _packaging(model: Source, options: Options) -> Packaging:
+    """The options' packaging, with what the model's file says for a package."""
+    packaging = options.packaging
+    return replace(packaging, licence=describe_model(model).licence) if packaging.format == "npm" else packaging
 
 
 def _pictures(work: Work) -> dict[str, int]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..bundle import VARIANTS
+from ..bundle import ESM, VARIANTS, Packaging
 from ..errors import InputError
 from ..frontends.model_inputs import ModelInputs
 from ..graph.convert_float16 import convert_float16
@@ -77,7 +77,7 @@ class Options:
     `cpu`, of CPUS, is what C source or a library is for; None leaves it to the target; with
     `embed_weights` C source has them as constants, too. `quantize`: what is computed in fewer bits.
     `variants` of the wasm module: a bundle has both, a device that
-    is known needs one.
+    is known needs one. `packaging` is the form of the bundle.
     """
 
     inputs: ModelInputs = field(default_factory=ModelInputs)
@@ -94,6 +94,7 @@ class Options:
     host: str = "wasm"
     threads: int = 1
     coop_coep: bool = False
+    packaging: Packaging = ESM
     force: bool = False
     cache: bool = True
     compile_memory: int | None = None
@@ -115,6 +116,7 @@ class Options:
             if self.quantize.runs:
                 need_llvm("quantising by calibration data")
             self.quantize.check()
+        self.packaging.check()
         if self.activations not in ACTIVATIONS:
             raise InputError(f"--activations {self.activations}: choose one of {', '.join(ACTIVATIONS)}")
         if self.cpu is not None and self.cpu not in CPUS:
@@ -188,6 +190,7 @@ class Options:
             ("--verify", self.verify),
             ("--dump", self.dump is not None),
             ("--coop-coep", self.coop_coep),
+            (f"--format {self.packaging.format}", self.packaging != ESM),
             (f"--host {self.host}", self.host != HOSTS[0]),
             (f"--wasm-linker {self.linker}", self.linker != "builtin"),
             (f"--gpu-tiles {self.gpu_tiles}", self.gpu_tiles != GPU_TILES[0]),

@@ -18,7 +18,8 @@ class Port:
 @dataclass(frozen=True, slots=True)
 class ModelCard:
     """`name` is the file's, `producer` the program that wrote it, if it says so. `operators` counts nodes by operator,
-    the most frequent first; `parameters` are the elements of constants. Inputs are those without a constant."""
+    the most frequent first; `parameters` are the elements of constants. Inputs are those without a constant. `licence`
+    is what the file says of it, such as "Apache-2.0"."""
 
     name: str
     producer: str
@@ -27,3 +28,4 @@ class ModelCard:
     parameters: int
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
+    licence: str = ""

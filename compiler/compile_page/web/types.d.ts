@@ -65,6 +65,8 @@ export interface Card {
   bytes: number;
   /** The program that wrote the file; '' where it does not say. */
   producer: string;
+  /** Licence that the file says, such as 'Apache-2.0'; '' where it does not. */
+  licence: string;
   opset: number;
   /** Numbers of nodes by operator. */
   operators: Readonly<Record<string, number>>;

@@ -16,6 +16,9 @@ from .read_tensor import type_name
 _NUMPY = {"float": "float32", "double": "float64"}
 """ONNX's names that NumPy and JavaScript do not use."""
 
+_LICENCE = ("license", "licence")
+"""Keys of metadata."""
+
 
 def describe(model: str | Path | bytes | onnx.ModelProto) -> ModelCard:
     """Raises InputError for what is no ONNX model."""
@@ -31,6 +34,7 @@ def describe(model: str | Path | bytes | onnx.ModelProto) -> ModelCard:
         parameters=sum(prod(t.dims) for t in tensors),
         inputs=tuple(_port(v) for v in proto.graph.input if v.name not in weights),
         outputs=tuple(_port(v) for v in proto.graph.output),
+        licence=next((p.value.strip() for p in proto.metadata_props if p.key.lower() in _LICENCE), ""),
     )
 
 

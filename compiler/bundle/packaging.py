@@ -1,0 +1,57 @@
+"""How a bundle comes to the people who use it: the options about its form, and what excludes what."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ..errors import InputError
+
+FORMATS = ("esm", "iife", "npm")
+
+_WORDS = """
+arguments await break case catch class const continue debugger default delete do else enum eval export extends false
+finally for function if implements import in instanceof interface let new null package private protected public return
+static super switch this throw true try typeof undefined var void while with yield
+closed document event frames history length location name navigator opener origin parent screen self status top window
+Array Boolean Date Error Function Infinity JSON Map Math NaN Number Object Promise Set String Symbol WebAssembly Worker
+"""
+_TAKEN = frozenset(_WORDS.split())
+"""Names that JavaScript reserves, or that a page has already."""
+
+_IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Packaging:
+    """`format`, of FORMATS: an ES module, a classic script that defines a global, or a package for npm. `global_name`
+    is that of the script, by default the model's. `licence` is what the model's file says of it, for a package."""
+
+    format: str = "esm"
+    global_name: str | None = None
+    licence: str = ""
+
+    def check(self) -> None:
+        """Raises InputError for options that exclude each other."""
+        if self.format not in FORMATS:
+            raise InputError(f"--format {self.format}: choose one of {', '.join(FORMATS)}")
+        if self.global_name is None:
+            return
+        if self.format != "iife":
+            raise InputError("--global-name is for --format iife: ES modules have no global")
+        if not _IDENTIFIER.fullmatch(self.global_name):
+            raise InputError(
+                f"--global-name {self.global_name}: give a name of JavaScript, letters, digits and _, such as digits"
+            )
+        if self.global_name in _TAKEN:
+            raise InputError(f"--global-name {self.global_name} is taken in every page: give another one")
+
+    def global_of(self, model: str) -> str:
+        """The script's global for a model of this name."""
+        if self.global_name is not None:
+            return self.global_name
+        name = re.sub(r"[^A-Za-z0-9_$]+", "_", model).strip("_") or "model"
+        return f"model_{name}" if name[0].isdigit() or name in _TAKEN else name
+
+
+ESM = Packaging()

@@ -1,0 +1,125 @@
+"""A bundle as a package for npm: its package.json, and a README for who installs it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from ..ir.sizes import capacity, shown
+from ..program.program import TensorSpec
+from ..text.escape import js_literal, line_comment
+from .artifact import Artifact
+from .files import README_MARKER, BundleFile
+from .render_types import ARRAYS
+
+_LONGEST = 214
+"""Characters of a name, which npm limits."""
+
+_README = """{marker}
+# {name}
+
+A model for web browsers: its code, its weights and all that runs them, without dependencies.
+
+    npm install {name}
+
+```js
+import {{ load }} from '{name}';
+
+const model = await load(); // downloads the weights, and takes the fastest backend that the browser has
+const outputs = await model.run({{
+{inputs}
+}});
+{outputs}
+```
+
+Backends: {backends}. `load` takes options such as `{{ backend: 'wasm' }}` and `{{ onProgress }}`; `model.d.ts`
+describes them, and errors. `model.dispose()` frees the memory.
+
+vite, webpack, Next and Astro take the package without configuration: its files are named by
+`new URL('./file', import.meta.url)`. Where pages are rendered on a server, call `load` in the browser alone: in
+React in an effect.
+
+```js
+useEffect(() => {{
+  const abort = new AbortController();
+  const loading = load({{ signal: abort.signal }});
+  loading.then(setModel, (error) => abort.signal.aborted || setError(error));
+  return () => {{
+    abort.abort();
+    loading.then((model) => model.dispose(), () => {{}});
+  }};
+}}, []);
+```
+
+A Content-Security-Policy needs `script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'`.
+"""
+
+
+def package_name(model: str) -> str:
+    """A name that npm takes."""
+    name = re.sub(r"[^a-z0-9._~-]+", "-", model.lower()).strip("-._~")[:_LONGEST]
+    return name if name and name not in ("node_modules", "favicon.ico") else f"model-{name}".rstrip("-")
+
+
+def package_files(artifact: Artifact, files: Sequence[BundleFile], licence: str = "") -> list[BundleFile]:
+    """The files with those of a package. What only the bundle's own page needs is not published."""
+    name = package_name(artifact.name)
+    published = [f.name for f in files if f.kind != "page" and f.name != "package.json"]
+    own = {"package.json": _package(name, licence, published)}
+    readme = BundleFile("README.md", _readme(artifact, name).encode(), "types")
+    return [*(BundleFile(f.name, own.get(f.name, f.data), f.kind) for f in files), readme]
+
+
+def _package(name: str, licence: str, published: Sequence[str]) -> bytes:
+    # Scripts of workers do their work by being imported.
+    workers = [f"./{file}" for file in published if file.startswith(("worker-", "thread-"))]
+    fields: dict[str, Any] = {
+        "name": name,
+        "version": "1.0.0",
+        "description": f"The model {name} for web browsers, compiled by webnn-compile.",
+        **({"license": licence} if licence else {}),
+        "type": "module",
+        "main": "./model.js",
+        "types": "./model.d.ts",
+        "exports": {".": {"types": "./model.d.ts", "default": "./model.js"}, "./package.json": "./package.json"},
+        "files": [*published],
+        "sideEffects": workers,
+    }
+    return f"{json.dumps(fields, indent=2)}\n".encode()
+
+
+def _readme(artifact: Artifact, name: str) -> str:
+    return _README.format(
+        marker=README_MARKER,
+        name=name,
+        inputs="\n".join(_input(artifact, spec) for spec in artifact.inputs),
+        outputs="\n".join(map(_output, artifact.outputs)),
+        backends=", ".join(part.backend for part in artifact.backends),
+    )
+
+
+def _input(artifact: Artifact, spec: TensorSpec) -> str:
+    key = spec.name if spec.name.isidentifier() and spec.name.isascii() else js_literal(spec.name)
+    if spec.name in artifact.pictures:
+        return f"  {key}: document.querySelector('img'), // or a canvas, a video, a Blob, ..."
+    extents = [capacity(n) for n in spec.shape]
+    length = 1
+    for n in extents:
+        length *= n
+    array = f"new {ARRAYS[spec.dtype]}({length})"
+    value = f"{{ data: {array}, shape: {extents} }}" if spec.is_dynamic else array
+    return f"  {key}: {value}, // {line_comment(_described(str(spec.dtype), spec))}"
+
+
+def _output(spec: TensorSpec) -> str:
+    return f"outputs{_member(spec.name)}; // {line_comment(_described(ARRAYS[spec.dtype], spec))}"
+
+
+def _member(name: str) -> str:
+    return f".{name}" if name.isidentifier() and name.isascii() else f"[{js_literal(name)}]"
+
+
+def _described(kind: str, spec: TensorSpec) -> str:
+    return f"{kind}, shape {shown(spec.shape)}"

@@ -1,0 +1,40 @@
+"""--format and what goes with it: how a bundle comes to the people who use it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from ..bundle.packaging import FORMATS, Packaging
+
+_OPTIONS = (
+    click.option(
+        "--format",
+        "bundle_format",
+        metavar="|".join(FORMATS),
+        default=FORMATS[0],
+        show_default=True,
+        help="esm: an ES module. iife: a classic script that defines a global, for old pages, extensions and classic "
+        "workers. npm: a package, with a README and types.",
+    ),
+    click.option(
+        "--global-name",
+        metavar="NAME",
+        help="With --format iife: the script's global; by default the name of the model's file.",
+    ),
+)
+
+
+def bundle_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Adds the options to a command, which receives them as `packaging`."""
+
+    @functools.wraps(command)
+    def wrapped(bundle_format: str, global_name: str | None, **others: Any) -> None:
+        command(packaging=Packaging(bundle_format, global_name), **others)
+
+    for option in reversed(_OPTIONS):
+        wrapped = option(wrapped)
+    return wrapped

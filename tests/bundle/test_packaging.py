@@ -1,0 +1,158 @@
+"""Forms of a bundle: a classic script, a package for npm, and what excludes what."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tiny_artifact import copy_artifact, tiny_artifact
+from webnn_compile.bundle import Artifact, Packaging, render_bundle, write_bundle
+from webnn_compile.errors import InputError
+
+IIFE = Packaging("iife")
+NPM = Packaging("npm")
+ROOT = Path(__file__).parents[2]
+
+
+def texts(artifact: Artifact, packaging: Packaging) -> dict[str, str]:
+    bundle = render_bundle(artifact, packaging=packaging)
+    return {file.name: file.data.decode() for file in bundle if file.kind not in ("wasm", "weights")}
+
+
+@pytest.mark.parametrize(
+    ("packaging", "message"),
+    [
+        (Packaging("cjs"), "--format cjs: choose one of esm, iife, npm"),
+        (Packaging("esm", "digits"), "--global-name is for --format iife: ES modules have no global"),
+        (Packaging("iife", "my-model"), "--global-name my-model: give a name of JavaScript"),
+        (Packaging("iife", "name"), "--global-name name is taken in every page"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(packaging: Packaging, message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        packaging.check()
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("digits", "digits"),
+        ("resnet-18 (v2)", "resnet_18_v2"),
+        ("3d", "model_3d"),
+        ("top", "model_top"),
+        ("é", "model"),
+    ],
+)
+def test_the_global_has_the_name_of_the_model(model: str, name: str) -> None:
+    assert IIFE.global_of(model) == name
+    assert Packaging("iife", "other").global_of(model) == "other"
+    Packaging("iife", IIFE.global_of(model)).check()
+
+
+def test_a_script_is_alone_and_no_module() -> None:
+    files = texts(tiny_artifact(), IIFE)
+    assert {name for name in files if name.endswith(".js") and not name.startswith("page-")} == {"model.js"}
+    script = files["model.js"]
+    assert script.startswith("// A model compiled by webnn-compile.\nvar tiny = (() => {\n'use strict';\n")
+    assert not re.search(r"\bimport ?\(|import\.meta|\beval\(|new Function|^(?:import|export)\b", script, re.MULTILINE)
+    assert files["model.d.ts"].endswith("\nexport as namespace tiny;\n")
+    assert "package.json" not in files  # its "type" would make a module of the script
+    assert re.findall(r'<script.*?src="\./(model|page).*?"', files["index.html"]) == ["model", "page"]
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no Node.js to run scripts")
+def test_a_script_gives_what_a_module_exports(tmp_path: Path) -> None:
+    write_bundle(tiny_artifact(), tmp_path / "module")
+    write_bundle(tiny_artifact(), tmp_path / "script", packaging=IIFE)
+    (tmp_path / "script" / "model.js").rename(tmp_path / "script.cjs")
+    (tmp_path / "main.mjs").write_text(
+        "import { readFileSync } from 'node:fs';\nimport { runInThisContext } from 'node:vm';\n"
+        "runInThisContext(readFileSync('script.cjs', 'utf8'));\n"
+        "console.log(Object.keys(tiny).sort().join() === Object.keys(await import('./module/model.js')).sort().join());"
+    )
+    done = subprocess.run(["node", "main.mjs"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "true\n", done.stdout + done.stderr
+
+
+def test_a_script_has_the_parts_that_its_model_needs() -> None:
+    """As an ES module has."""
+    script = texts(tiny_artifact(), IIFE)["model.js"]
+    assert "createShaderModule" not in script
+    assert len(script) < 84_000
+
+
+def test_a_package() -> None:
+    files = texts(tiny_artifact(name="My Model (v2)"), NPM)
+    package = json.loads(files["package.json"])
+    assert package["name"] == "my-model-v2"
+    assert package["type"] == "module"
+    assert package["exports"]["."] == {"types": "./model.d.ts", "default": "./model.js"}
+    assert "license" not in package
+    names = {file.name for file in render_bundle(tiny_artifact(), packaging=NPM)}
+    assert {f for f in names if not f.startswith(("page-", "index", "README", "package"))} == {
+        file.name for file in render_bundle(tiny_artifact(), packaging=NPM) if file.name in package["files"]
+    } | {"model.js"}
+    assert all(name.startswith(("./worker-", "./thread-")) for name in package["sideEffects"])
+    assert json.loads(texts(tiny_artifact(), replace(NPM, licence="MIT"))["package.json"])["license"] == "MIT"
+
+
+@pytest.mark.parametrize(("model", "name"), [("", "model"), ("_x", "x"), ("node_modules", "model-node_modules")])
+def test_names_of_packages_are_those_that_npm_takes(model: str, name: str) -> None:
+    assert json.loads(texts(tiny_artifact(name=model), NPM)["package.json"])["name"] == name
+
+
+def test_the_readme_has_the_inputs_of_its_model() -> None:
+    readme = texts(tiny_artifact(), NPM)["README.md"]
+    assert "import { load } from 'tiny';" in readme
+    assert "  input: new Float32Array(1024), // float32, shape [1, 1024]\n" in readme
+    assert "outputs.output; // Float32Array, shape [1, 1024]\n" in readme
+    odd = copy_artifact({"a b\n```": ("int64", (2, 3))})
+    readme = texts(odd, NPM)["README.md"]
+    assert '  "a b\\n```": new BigInt64Array(6), // int64, shape [2, 3]\n' in readme
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no Node.js to parse scripts")
+def test_the_snippet_is_a_module(tmp_path: Path) -> None:
+    odd = copy_artifact({"a b\n```": ("int64", (2, 3)), "class": ("bool", ())})
+    (snippet,) = re.findall(r"```js\n(import .*?)\n```\n", texts(odd, NPM)["README.md"], re.DOTALL)
+    (tmp_path / "main.mjs").write_text(snippet)
+    subprocess.run(["node", "--check", tmp_path / "main.mjs"], check=True)
+
+
+@pytest.mark.parametrize("packaging", [IIFE, NPM], ids=["iife", "npm"])
+def test_a_bundle_of_another_form_can_be_replaced(tmp_path: Path, packaging: Packaging) -> None:
+    out = tmp_path / "out"
+    write_bundle(tiny_artifact(), out, packaging=packaging)
+    write_bundle(tiny_artifact(), out, force=True)
+    write_bundle(tiny_artifact(), tmp_path / "fresh")
+    assert {p.name for p in out.iterdir()} == {p.name for p in (tmp_path / "fresh").iterdir()}
+
+
+def test_a_readme_of_ones_own_is_spared(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    write_bundle(tiny_artifact(), out, packaging=NPM)
+    (out / "README.md").write_text("# Mine\n")
+    with pytest.raises(InputError, match=r"holds files that are no part of its bundle \(README\.md\)"):
+        write_bundle(tiny_artifact(), out, force=True, packaging=NPM)
+
+
+def test_the_types_of_a_script_say_its_global(tmp_path: Path) -> None:
+    """As the compiler of TypeScript reads them, where it is installed."""
+    compiler = ROOT / "node_modules" / ".bin" / "tsc"
+    if not compiler.exists():
+        pytest.skip("no tsc: run `npm install` in the repository (needs Node.js)")
+    write_bundle(tiny_artifact(), tmp_path / "bundle", packaging=IIFE)
+    (tmp_path / "use.ts").write_text(
+        "/// <reference path='./bundle/model.d.ts' />\n"
+        "tiny.load({ base: '/bundle/' }).then(async (model) => {\n"
+        "  const output: Float32Array = (await model.run({ input: new Float32Array(1024) })).output;\n"
+        "  // @ts-expect-error\n  model.run({ other: output });\n});\n"
+    )
+    options = ("--noEmit", "--strict", "--types", "", "--lib", "es2022,dom", "--target", "es2022", "--ignoreConfig")
+    done = subprocess.run([compiler, *options, "use.ts"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
