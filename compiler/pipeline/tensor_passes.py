@@ -33,6 +33,7 @@ from ..tensor.program import TensorProgram
 from ..tensor.split_contractions import split_contractions
 from ..tensor.split_reads import split_reads
 from ..tensor.split_reductions import split_reductions
+from ..tensor.store_rows import store_rows
 from ..tensor.structure import Loop
 from ..tensor.sum_exactly import sum_exactly
 from ..tensor.sum_in_floats import sum_in_floats
@@ -136,6 +137,10 @@ def _multiply_pairs(program: TensorProgram, options: TensorOptions) -> TensorPro
     return program if options.opt_level < 2 or dot is None or rows is None else multiply_pairs(program, dot, rows)
 
 
+def _store_rows(program: TensorProgram, options: TensorOptions) -> TensorProgram:
+    return program if options.opt_level < 2 or not options.policy.dots else store_rows(program)
+
+
 def _merge_taps(program: TensorProgram, options: TensorOptions) -> TensorProgram:
     return program if options.opt_level < 2 or not options.policy.integers else merge_taps(program)
 
@@ -169,6 +174,7 @@ TENSOR_PASSES: Mapping[str, TensorPass] = {
     "sum_in_floats": _sum_in_floats,
     "multiply_bytes": _multiply_bytes,
     "multiply_pairs": _multiply_pairs,
+    "store_rows": _store_rows,
     "merge_taps": _merge_taps,
     "add_relayouts": _add_relayouts,
     "use_winograd": _use_winograd,

@@ -103,6 +103,8 @@ def choose_layout(
             align = 1 if few or t in rows else CHANNEL_ALIGN  # products take pairs, and four bytes
             pad = halos.get(t, ((0, 0),) * (t.rank - 2))
             layouts[t] = Layout.channels_last(t.extents, align=align, pad=_in_pairs(t, pad) if t in rows else pad)
+    if policy.dots:
+        layouts.update((t, _whole_pairs(layouts[t])) for t in _multiplied(groups) - fixed - last)
     layouts.update((t, _windows(t, policy, costs)) for t in layouts if t.buffer in program.windows)
     return layouts
 
@@ -119,6 +121,22 @@ def _in_pairs(t: Tensor, pad: tuple[tuple[int, int], ...]) -> tuple[tuple[int, i
     *before, (low, high) = pad
     odd = t.extents[1] * (low + t.extents[-1] + high) % 2
     return (*before, (low, high + odd))
+
+
+def _multiplied(groups: tuple[Group, ...]) -> set[Tensor]:
+    """The matrices of int16 of which integer products with constants take rows: their schedule reads pairs."""
+    found = set()
+    for g in groups:
+        if g.reduce is not None and g.reduce.op == "sum" and g.reduce.dtype == I32:
+            known = {r.buffer for r in g.reads if r.is_constant}
+            read = {x.buffer for x in loads(g.reduce.value)}
+            found |= {t for t in g.reads if t.dtype == I16 and t.rank > 1 and t.buffer in read - known and read & known}
+    return found
+
+
+def _whole_pairs(layout: Layout) -> Layout:
+    """The layout with rows of whole pairs; constants have zeros for what rounding adds."""
+    return replace(layout, align=(*layout.align[:-1], 2)) if layout.is_row_major and layout.shape[-1] % 2 else layout
 
 
 def _windows(t: Tensor, policy: LayoutPolicy, costs: CpuCosts) -> Layout:

@@ -48,7 +48,7 @@ def multiply_pairs(program: TensorProgram, dot: str, rows: int) -> TensorProgram
             words = kept.setdefault((of, d, at), _words(of, d, at))
             return words.read([*others[:at], word, *others[at:]])
 
-        along = _is_along_memory(by_buffer[product.x.buffer], product.x, k)
+        along = is_along_memory(by_buffer[product.x.buffer], product.x, k)
         if along and k.extent % GROUP == 0:
             left = _joined(*(substitute(product.x, {k: word * GROUP + j}) for j in range(GROUP)))
         else:
@@ -87,7 +87,7 @@ def match_product(t: Tensor, rows: int) -> Product | None:
     return None
 
 
-def _is_along_memory(t: Tensor, x: Load, k: Var) -> bool:
+def is_along_memory(t: Tensor, x: Load, k: Var) -> bool:
     """Whether elements for neighbours of `k`, from an even one on, are neighbours in memory, also where `t` is moved
     from another tensor."""
     indices = x.indices

@@ -12,7 +12,7 @@ import onnx
 import pytest
 import webnn_compile
 from kernel_checks import NARROW, WIDE, check_model, stages_of
-from onnx_models import integer_product, random_integers
+from onnx_models import integer_product, node, random_integers
 from webnn_compile.execution.native_model import NativeModel
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
@@ -125,6 +125,28 @@ def test_bytes_are_multiplied_in_fours_by_an_instruction(target: Any) -> None:
 def test_bytes_that_make_no_groups_of_four_are_multiplied_in_pairs() -> None:
     w = random_integers(np.random.default_rng(1), (38, 32), np.int8)
     assert " dot_pairs " in texts(integer_product("MatMulInteger", (12, 38), w, (3, 0)), QUADS[0])[-1]
+
+
+@pytest.mark.parametrize("target", WORDED, ids=lambda t: f"{t.name}-{t.dots[-1]}")
+def test_rows_of_an_odd_length_are_words(target: Any) -> None:
+    """The last of them with an element that the weights multiply by zero."""
+    w = random_integers(np.random.default_rng(1), (39, 32), np.int8)
+    proto = integer_product("MatMulInteger", (5, 39), w, (3, 0))
+    assert f" {target.dots[0]} " in texts(proto, target)[-1]
+    check_model(proto, [target], work=60_000)
+
+
+@pytest.mark.parametrize("target", WORDED, ids=lambda t: f"{t.name}-{t.dots[-1]}")
+@pytest.mark.parametrize("depth", [13, 24])
+def test_transposed_operands_are_stored_along_rows(target: Any, depth: int) -> None:
+    """Quanta as they are, and less a zero point."""
+    w = random_integers(np.random.default_rng(depth), (depth, 20), np.int8) // 2
+    for zero in (0, 9):
+        proto = integer_product("MatMulInteger", (depth, 7), w, (zero, 0))
+        proto.graph.node[0].input[0] = "t"
+        proto.graph.node.insert(0, node("Transpose", ["x"], ["t"], perm=(1, 0)))
+        assert any(f" {op} " in texts(proto, target)[-1] for op in target.dots)
+        check_model(proto, [target], work=60_000)
 
 
 def test_without_the_instruction_elements_are_multiplied() -> None:
