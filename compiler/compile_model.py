@@ -17,7 +17,8 @@ from .driver.work import Work
 from .errors import InputError
 from .frontends.model_inputs import DimLike, model_inputs
 from .ir.memo import forgetting
-from .pictures.formats import FORMATS, FormatLike, formats_of
+from .pictures.formats import FORMATS, PICTURES, FormatLike
+from .sounds.formats import SOUNDS, SoundLike
 from .system.cache import open_cache
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def compile(
     dims: Mapping[str, DimLike] | None = None,
     constants: Mapping[str, object] | None = None,
     pictures: Mapping[str, FormatLike] | None = None,
+    sounds: Mapping[str, SoundLike] | None = None,
     threads: int = 1,
     fast_math: bool = True,
     precision: str = "f32",
@@ -58,18 +60,19 @@ def compile(
     "remote:NAME/webgpu" (or webgl, or wasm) runs in a tab that has joined the broker at WEBNN_RPC_BROKER; `close()`
     frees it for others. `shapes` fixes free dimensions by input, or names them; `dims` says by name how long they are:
     a number, or (least, most) for sizes that each run decides, or (least, most, multiple). `constants` are values of
-    inputs that never change. `pictures` are formats of inputs that pictures fill: names of FORMATS, or objects of
-    JSON as --picture reads them; such an input is int32 [height, width] then, words of red, green, blue and alpha, red
-    lowest. "native" and "c" run on so many `threads`, with the same
-    results. `fast_math` allows algorithms that round otherwise than the model's own operators, for convolutions up
-    to 1e-3 of the largest result. `precision` "f16" rounds large constants to float16, and on "webgpu", "opencl"
-    and "cuda" tensors between kernels; sums are float32 everywhere. "tf32", on "cuda", rounds operands of large
-    products to ten bits of fraction. "f16-fast": as `--precision` of the command line. `activations`, "model",
-    "f32" or "int8": as `--activations` of the command line. With `cache`, kernels of earlier calls come from the
-    user's cache folder. `compile_memory`, in bytes, is what compiling may take, by estimate; by default three quarters
-    of the machine's memory. `records` are files of webnn-tune, whose schedules are used where they fit; `for_device` is
-    the device that counts among theirs, by its name or part of it.
-    Raises InputError and UnsupportedError.
+    inputs that never change. `pictures` are formats of inputs that pictures fill: names of FORMATS, or objects of JSON
+    as --picture reads them; such an input is int32 [height, width] then, words of red, green, blue and alpha, red
+    lowest. `sounds` are those of inputs that sounds fill, as --sound reads them: float32 [samples] then, of one channel
+    at the format's rate (`webnn_compile.sounds.prepare.samples_of` makes such). "native" and "c" run on so many
+    `threads`, with the same results. `fast_math` allows algorithms that round otherwise than the model's own operators,
+    for convolutions up to 1e-3 of the largest result. `precision` "f16" rounds large constants to float16, and on
+    "webgpu", "opencl" and "cuda" tensors between kernels; sums are float32 everywhere. "tf32", on "cuda", rounds
+    operands of large products to ten bits of fraction. "f16-fast": as `--precision` of the command line. `activations`,
+    "model", "f32" or "int8": as `--activations` of the command line. With `cache`, kernels of earlier calls come from
+    the user's cache folder. `compile_memory`, in bytes, is what compiling may take, by estimate; by default three
+    quarters of the machine's memory. `records` are files of webnn-tune, whose schedules are used where they fit;
+    `for_device` is the device that counts among theirs, by its name or part of it. Raises InputError and
+    UnsupportedError.
     """
     remote = target.startswith(PREFIX)
     name = parse_remote(target)[1] if remote else target
@@ -82,7 +85,8 @@ def compile(
     row.check_precision(precision)
     options = Options(
         model_inputs(shapes, dims, constants),
-        formats_of(pictures or {}),
+        PICTURES.by_input(pictures or {}),
+        SOUNDS.by_input(sounds or {}),
         fast_math=fast_math,
         precision=precision,
         activations=activations,
@@ -109,6 +113,7 @@ def build_bundle(
     dims: Mapping[str, DimLike] | None = None,
     constants: Mapping[str, object] | None = None,
     pictures: Mapping[str, FormatLike] | None = None,
+    sounds: Mapping[str, SoundLike] | None = None,
     fast_math: bool = True,
     precision: str = "f32",
     gpu_tiles: str = "registers",
@@ -125,7 +130,8 @@ def build_bundle(
     """
     options = Options(
         model_inputs(shapes, dims, constants),
-        formats_of(pictures or {}),
+        PICTURES.by_input(pictures or {}),
+        SOUNDS.by_input(sounds or {}),
         targets=bundled_targets() if targets is None else (targets,) if isinstance(targets, str) else tuple(targets),
         fast_math=fast_math,
         precision=precision,
@@ -158,6 +164,7 @@ def quantize(
     expected: str | Path | None = None,
     mean: Sequence[float] | None = None,
     std: Sequence[float] | None = None,
+    sound: SoundLike | None = None,
     cache: bool = True,
     compile_memory: int | None = None,
     report: Callable[[Quantization], None] | None = None,
@@ -167,7 +174,8 @@ def quantize(
     Layers compute in eight bits, by ranges measured on `calibration`: a folder, as of the command line's --calibrate,
     or arrays by input for each run. With `weights` ("f16", "int8", "int4", "nf4", with a length of blocks as in
     "int4:block=32") weights alone are in fewer bits; errors are then measured on random inputs where there is no
-    calibration. The other options are those of the command line. Raises InputError and UnsupportedError.
+    calibration. `sound` is the format of .wav files. The other options are those of the command line. Raises InputError
+    and UnsupportedError.
     """
     from .quantization.quantize_model import quantize_model
     from .quantization.settings import QuantizeOptions, Static, parse_weights
@@ -190,6 +198,7 @@ def quantize(
         tuple(keep),
         None if expected is None else Path(expected),
         replace(imagenet, mean=tuple(mean or imagenet.mean), std=tuple(std or imagenet.std)),
+        None if sound is None else SOUNDS.by_input({"sound": sound})["sound"],
     )
     chosen = model_inputs(shapes, dims, constants)
     quantized, measured = quantize_model(model, chosen, options, open_cache(enabled=cache), compile_memory)

@@ -20,7 +20,7 @@ from playwright.sync_api import Page, expect
 from server import Site, serve
 from webnn_compile.dtypes import F32
 from webnn_compile.graph.ir import Value
-from webnn_compile.pictures.formats import format_of, parse_format
+from webnn_compile.pictures.formats import PICTURES
 from webnn_compile.pictures.prepare import open_picture, prepare
 from webnn_compile.pictures.take_pictures import PictureInput, fit_picture
 
@@ -77,7 +77,7 @@ SCRIPT = """
 
 
 def target() -> PictureInput:
-    return fit_picture(Value("x", SHAPE, F32), format_of(FORMAT, "f"))
+    return fit_picture(Value("x", SHAPE, F32), PICTURES.of(FORMAT, "f"))
 
 
 @pytest.fixture(scope="module")
@@ -233,7 +233,7 @@ def test_photographs(page: Page, tmp_path_factory: pytest.TempPathFactory, backe
         for name in expected:
             shutil.copy(shared_file(f"photos/{name}"), folder / "photos" / name)
     session = ort.InferenceSession(network, providers=["CPUExecutionProvider"])
-    ready = fit_picture(Value("input", (1, 3, 224, 224), F32), parse_format("imagenet"))
+    ready = fit_picture(Value("input", (1, 3, 224, 224), F32), PICTURES.parse("imagenet"))
     names = list(expected) if backend == "wasm" else list(expected)[:3]
     with serve(folder) as served:
         open_page(page, served, "bundles.html?bundle")

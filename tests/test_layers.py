@@ -33,7 +33,9 @@ ALLOWED: dict[str, set[str]] = {
     "ops": BASE | {"text", "ir", "tensor"},
     "graph": CORE | {"values", "tensor", "ops"},
     "frontends": CORE | {"text", "ops", "graph"},
-    "pictures": {"errors", "dtypes", "ir", "program", "ops", "graph"},
+    "formats": {"errors"},
+    "pictures": {"errors", "dtypes", "ir", "program", "ops", "graph", "formats"},
+    "sounds": {"errors", "dtypes", "ir", "program", "ops", "graph", "formats"},
     "schedule": BASE | {"ir"},
     "passes": BASE | {"ir"},
     "codegen": CORE | {"text", "passes"},
@@ -52,20 +54,21 @@ ALLOWED: dict[str, set[str]] = {
     "gpu": CORE | {"tensor", "passes", "codegen", "pipeline", "cpu"},
     "execution": CORE | {"values", "codegen", "wasm", "native", "c"},
     "quantization": BASE
-    | {"ir", "program", "values", "graph", "frontends", "pictures", "tensor", "pipeline", "cpu", "native", "execution"},
+    | {"ir", "program", "values", "graph", "frontends", "pictures", "sounds", "tensor", "pipeline", "cpu", "native"}
+    | {"execution"},
     "records": BASE | {"ir"} | {"tensor", "schedule", "pipeline"},
     "driver": CORE
     | TARGETS
     | {"text", "values", "bundle", "codegen", "library", "graph", "frontends", "tensor", "passes", "pipeline", "cpu"}
-    | {"gpu", "execution", "quantization", "pictures", "records", RPC},
-    "compile_model": BASE | {"ir", "bundle", "frontends", "pictures", "quantization", "driver"},
+    | {"gpu", "execution", "quantization", "pictures", "sounds", "records", RPC},
+    "compile_model": BASE | {"ir", "bundle", "frontends", "pictures", "sounds", "quantization", "driver"},
     "tune": CORE
     | {"text", "bundle", "codegen", "native", "tensor", "schedule", "pipeline", "cpu", "gpu", "execution"}
     | {"records", "driver"},
     "compile_page": {"errors", "program", "system", "text", "bundle", "frontends", "records"}
     | {"quantization", "driver", "tune"},
     "cli": {"errors", "program", "system", "text", "values", "frontends", "bundle", "records", "driver", "tune"}
-    | {"quantization", "pictures", "serve", "compile_page", RPC},
+    | {"quantization", "formats", "pictures", "sounds", "serve", "compile_page", RPC},
 }
 """Imports allowed to each part besides itself. Only `__init__` and `__main__` stand above."""
 

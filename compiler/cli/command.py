@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -12,9 +13,11 @@ from ..driver.compile_target import PRECISIONS
 from ..driver.options import ACTIVATIONS, CPUS, GPU_TILES, HOSTS, Options
 from ..driver.targets import bundled_targets
 from ..errors import InputError
+from ..formats.formats import Formats
 from ..frontends.model_inputs import ModelInputs
-from ..pictures.formats import FORMATS, PictureFormat, parse_format
+from ..pictures.formats import PICTURES, PictureFormat
 from ..quantization.settings import QuantizeOptions
+from ..sounds.formats import SOUNDS, SoundFormat
 from ..system.limits import parse_size
 from .bundle_options import bundle_options
 from .explained import DEBUG, explained
@@ -22,6 +25,11 @@ from .input_options import input_options
 from .progress import Progress
 from .quantize_options import quantize_options
 from .terminal import error_console, say
+
+if TYPE_CHECKING:
+    from ..formats.formats import Format
+
+F = TypeVar("F", bound="Format")
 
 LIST = "list"
 """Value of `--dump` that lists the names of the stages."""
@@ -42,19 +50,21 @@ class SizeOption(click.ParamType[int]):
         return size
 
 
-class PictureOption(click.ParamType[tuple[str, PictureFormat]]):
-    """INPUT=imagenet, or INPUT=FILE.json."""
+class FormatOption(click.ParamType[tuple[str, F]]):
+    """INPUT=imagenet, or INPUT=FILE.json: an input, and one of `formats`."""
 
-    name = "picture"
+    name = "format"
 
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, PictureFormat]:
+    def __init__(self, formats: Formats[F]) -> None:
+        self.formats = formats
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, F]:
         name, _, text = str(value).rpartition("=")
         if not name or not text:
-            self.fail(f"{value!r} is not of the form input=imagenet or input=FILE.json", param, ctx)
+            example = next(iter(self.formats.named))
+            self.fail(f"{value!r} is not of the form input={example} or input=FILE.json", param, ctx)
         try:
-            return name, parse_format(text)
+            return name, self.formats.parse(text)
         except InputError as error:
             self.fail(str(error), param, ctx)
 
@@ -79,11 +89,20 @@ def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
 @click.option(
     "--picture",
     "pictures",
-    type=PictureOption(),
+    type=FormatOption(PICTURES),
     metavar="INPUT=FORMAT",
     multiple=True,
-    help=f"An input that pictures of any size fill: {', '.join(FORMATS)}, or a .json file. The model resizes and "
-    "normalises their pixels then, on every target.",
+    help=f"An input that pictures of any size fill: {', '.join(PICTURES.named)}, or a .json file. The model resizes "
+    "and normalises their pixels then, on every target.",
+)
+@click.option(
+    "--sound",
+    "sounds",
+    type=FormatOption(SOUNDS),
+    metavar="INPUT=FORMAT",
+    multiple=True,
+    help=f"An input that sounds fill: {', '.join(SOUNDS.named)}, or a .json file. The model computes spectra of their "
+    "samples then, on every target.",
 )
 @click.option(
     "--targets",
@@ -204,6 +223,7 @@ def main(
     out: Path,
     inputs: ModelInputs,
     pictures: tuple[tuple[str, PictureFormat], ...],
+    sounds: tuple[tuple[str, SoundFormat], ...],
     quantize: QuantizeOptions | None,
     targets: str,
     opt_level: int,
@@ -246,6 +266,7 @@ def main(
         options = Options(
             inputs,
             dict(pictures),
+            dict(sounds),
             targets=tuple(t.strip() for t in targets.split(",") if t.strip()),
             opt_level=opt_level,
             fast_math=fast_math == "on",

@@ -55,8 +55,8 @@ _OPTIONS = (
         "--calibrate",
         type=_FILE,
         metavar="FOLDER",
-        help="Pictures, .npz files, or .npy files by input (NAME.npy, NAME.1.npy...), on which ranges and errors are "
-        "measured.",
+        help="Pictures, sounds (.wav, with --sound), .npz files, or .npy files by input (NAME.npy, NAME.1.npy...), on "
+        "which ranges and errors are measured.",
     ),
     click.option(
         "--mean",
@@ -170,7 +170,12 @@ def quantize_options(command: Callable[..., None]) -> Callable[..., None]:
             if quantize is not None or weights is not None:
                 how = static if weights is None else parse_weights(weights)
                 chosen = QuantizeOptions(
-                    how, calibrate, keep, expected, replace(FORMATS["imagenet"], mean=mean, std=std), save_quantized
+                    how,
+                    calibrate,
+                    keep,
+                    expected,
+                    replace(FORMATS["imagenet"], mean=mean, std=std),
+                    save=save_quantized,
                 )
         command(quantize=chosen, **others)
 

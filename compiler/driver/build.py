@@ -253,6 +253,7 @@ def _verify(model: Source, lowered: Lowered, report: Report, work: Work, weights
         dimensions=report.dimensions,
         constants=work.options.inputs.constants,
         pictures=work.pictures,
+        sounds=work.sounds,
     )
     models: list[Runnable] = [run_native(lowered, work), *(report.wasm.models if report.wasm else ())]
     for device in report.devices:

@@ -10,6 +10,7 @@ from ..graph.ir import Graph
 from ..graph.lower_graph import lower_graph
 from ..graph.passes import run_graph_passes
 from ..pictures.take_pictures import picture_inputs, take_pictures
+from ..sounds.take_sounds import sound_inputs, take_sounds
 from ..system.limits import CompileMemory
 from ..system.recursion import deep_recursion
 from ..tensor.program import TensorProgram
@@ -29,11 +30,14 @@ class Optimised:
 
 
 def import_graph(model: Model, work: Work) -> Graph:
-    """Imports the model, with nodes for the options' pictures. Raises InputError and UnsupportedError."""
+    """Imports the model, with nodes for the options' pictures and sounds. Raises InputError and UnsupportedError."""
     graph = import_model(model, work.options.inputs, CompileMemory(work.options.compile_memory))
     if work.options.pictures:
         work.pictures[:] = picture_inputs(graph, work.options.pictures)
         graph = take_pictures(graph, work.pictures)
+    if work.options.sounds:
+        work.sounds[:] = sound_inputs(graph, work.options.sounds)
+        graph = take_sounds(graph, work.sounds)
     work.dump("import", graph)
     return graph
 

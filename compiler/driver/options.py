@@ -18,6 +18,7 @@ from ..graph.set_activations import activations_in_bytes, activations_in_floats
 from ..pictures.formats import PictureFormat
 from ..pipeline.tensor_passes import STAGES as TENSOR_STAGES
 from ..quantization.settings import QuantizeOptions
+from ..sounds.formats import SoundFormat
 from ..system.need_llvm import need_llvm
 from ..system.run_passes import names_of
 from ..target import PROCESSORS
@@ -63,13 +64,13 @@ def stages(target: str, opt_level: int = 2, precision: str = "f32", activations:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The command line's options. `inputs` are what --shape, --dim and --fix say, `pictures` the formats of inputs that
-    pictures fill. `dump` is STAGE or TARGET:STAGE; it and `report`, a file, may be None. A report that is a `page`
-    shows by target what earlier runs took, by `profiles`, and `peaks`: billions of operations and of bytes in a second.
-    With `host` "js" models that need WebAssembly are refused. `precision`
-    is one of PRECISIONS, for stored values: sums are float32. `activations`, of ACTIVATIONS: whether products of
-    weights in few bits quantise their first operand. `gpu_tiles`, of GPU_TILES: where webgpu holds the
-    operands of large products. `threads` are those of a model that runs in this process.
+    """The command line's options. `inputs` are what --shape, --dim and --fix say, `pictures` and `sounds` the formats
+    of inputs that these fill. `dump` is STAGE or TARGET:STAGE; it and `report`, a file, may be None. A report that is a
+    `page` shows by target what earlier runs took, by `profiles`, and `peaks`: billions of operations and of bytes in a
+    second. With `host` "js" models that need WebAssembly are refused. `precision` is one of PRECISIONS, for stored
+    values: sums are float32. `activations`, of ACTIVATIONS: whether products of weights in few bits quantise their
+    first operand. `gpu_tiles`, of GPU_TILES: where webgpu holds the operands of large products. `threads` are those of
+    a model that runs in this process.
 
     `processes` compile kernels, where these are many; None is one for each core. A program that sets more than one must
     be importable without side effects. `compile_memory` is in bytes, None a share of this machine's. `records` are
@@ -82,6 +83,7 @@ class Options:
 
     inputs: ModelInputs = field(default_factory=ModelInputs)
     pictures: Mapping[str, PictureFormat] = field(default_factory=dict)
+    sounds: Mapping[str, SoundFormat] = field(default_factory=dict)
     targets: tuple[str, ...] = field(default_factory=bundled_targets)
     opt_level: int = 2
     fast_math: bool = True

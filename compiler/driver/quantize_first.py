@@ -28,6 +28,8 @@ def quantize_first(model: Path, work: Work, report: Report) -> tuple[Source, Wor
     settings, save = options.quantize, options.quantize.save
     if len(options.pictures) == 1:
         settings = replace(settings, picture=next(iter(options.pictures.values())))
+    if len(options.sounds) == 1:
+        settings = replace(settings, sound=next(iter(options.sounds.values())))
     if save is not None and save.exists() and save.samefile(model):
         raise InputError(f"--save-quantized {save} is the model itself: give another file")
     with work.timed("quantise"):

@@ -16,6 +16,8 @@ from ..pictures.prepare import prepare_words
 from ..pictures.take_pictures import PictureInput
 from ..program.dimensions import Dimension
 from ..program.program import TensorSpec
+from ..sounds.prepare import prepare_samples
+from ..sounds.take_sounds import SoundInput
 from ..values.draw_inputs import draw_inputs, largest_sizes
 
 Array = np.ndarray
@@ -85,10 +87,11 @@ class Reference:
         dimensions: Sequence[Dimension] = (),
         constants: Mapping[str, Array] | None = None,
         pictures: Sequence[PictureInput] = (),
+        sounds: Sequence[SoundInput] = (),
     ) -> None:
         """`tolerance` without sensitivity; `constants` are inputs of the model that the compiled one lacks, `pictures`
-        those that take pixels there. Raises InputError where onnxruntime is missing or rejects the model, and for
-        pictures without Pillow."""
+        and `sounds` those that take pixels and samples there. Raises InputError where onnxruntime is missing or rejects
+        the model, and for pictures without Pillow."""
         try:
             import onnxruntime
         except ImportError:
@@ -112,6 +115,7 @@ class Reference:
                 feeds = draw_inputs(inputs, dimensions, scalars, generator)
                 feeds |= {p.value.name: _draw_words(feeds[p.value.name].shape, generator) for p in pictures}
                 own = feeds | {p.value.name: prepare_words(feeds[p.value.name], p) for p in pictures}
+                own |= {s.value.name: prepare_samples(feeds[s.value.name], s) for s in sounds}
                 nearby = {name: perturb(a, halves=halves) for name, a in own.items()}
                 outputs = _run(exact, own | fixed)
                 perturbed = _run(other, nearby | fixed)

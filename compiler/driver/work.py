@@ -11,6 +11,7 @@ from ..errors import InputError
 from ..pictures.take_pictures import PictureInput
 from ..records.record_file import RecordFile, read_records
 from ..records.recorded_choices import RecordedChoices, TargetChoices, choose_from_records, is_of
+from ..sounds.take_sounds import SoundInput
 from ..system.cache import Cache
 from ..system.run_passes import Observer, ignore
 from .options import Options
@@ -22,8 +23,8 @@ Phase = Callable[[str], None]
 @dataclass(frozen=True, slots=True)
 class Work:
     """`name` is the model's, printable. `dump` observes stages common to all targets; `seconds` are times by phase.
-    `explicit` are the choices of targets that a search makes. `pictures` are inputs of the model that pictures fill,
-    once it is imported."""
+    `explicit` are the choices of targets that a search makes. `pictures` and `sounds` are inputs of the model that
+    these fill, once it is imported."""
 
     name: str
     options: Options
@@ -33,6 +34,7 @@ class Work:
     seconds: dict[str, float] = field(default_factory=dict)
     explicit: Mapping[str, TargetChoices] = field(default_factory=dict)
     pictures: list[PictureInput] = field(default_factory=list)
+    sounds: list[SoundInput] = field(default_factory=list)
     _files: list[RecordFile] = field(default_factory=list)
 
     @contextmanager

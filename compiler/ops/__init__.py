@@ -24,7 +24,7 @@ from .quantisation import (
 )
 from .recurrence import recurrent, scanning
 from .reductions import fused_normalisation, layer_normalisation, normalisation, pooling, reduction, softmax
-from .sampling import picture, resize
+from .sampling import picture, resize, sound
 from .selection import selecting
 
 OperatorFn = Callable[[Call], "Tensor | tuple[Tensor, ...]"]
@@ -63,7 +63,7 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         softmax,
     ),
     "com.microsoft": (fused, fused_normalisation, packed_attention, quantized, quantized_linear, block_quantized),
-    OWN_DOMAIN: (dequantized_products, look_up, picture, storage),
+    OWN_DOMAIN: (dequantized_products, look_up, picture, sound, storage),
 }
 """By domain ("" for ai.onnx), the files that define its operators."""
 

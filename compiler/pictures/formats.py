@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from ..errors import InputError
+from ..formats.formats import Formats
 from ..ops.sampling.picture import RESIZES
 
 COLOURS = ("rgb", "bgr", "grey")
@@ -84,69 +83,4 @@ to 1, and from 0 to 255; detectors."""
 FormatLike = str | Mapping[str, object] | PictureFormat
 """A format, its name or the path of its file, or an object of JSON."""
 
-
-def formats_of(given: Mapping[str, FormatLike]) -> dict[str, PictureFormat]:
-    """Formats by input. Raises InputError."""
-
-    def made(form: FormatLike, where: str) -> PictureFormat:
-        if isinstance(form, str):
-            return parse_format(form)
-        if not isinstance(form, PictureFormat):
-            return format_of(form, where)
-        form.check(where)
-        return form
-
-    return {name: made(form, f"pictures[{name!r}]") for name, form in given.items()}
-
-
-def parse_format(text: str) -> PictureFormat:
-    """A name of FORMATS, or the JSON file of one: an object of the fields of PictureFormat, and `"like"`, the name of
-    one that has the others. Raises InputError."""
-    if text in FORMATS:
-        return FORMATS[text]
-    path = Path(text)
-    if path.suffix != ".json":
-        raise InputError(f"{text!r} is no format of pictures; choose one of {', '.join(FORMATS)}, or give a .json file")
-    try:
-        given = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: it cannot be read as JSON ({error}); give a format of pictures") from None
-    return format_of(given, str(path))
-
-
-def format_of(given: object, where: str) -> PictureFormat:
-    """The format that an object of JSON describes, as `parse_format`. Raises InputError."""
-    if not isinstance(given, Mapping):
-        raise InputError(f"{where}: it is no object; give one such as {json.dumps({'like': 'imagenet'})}")
-    known = {f.name: f for f in fields(PictureFormat)}
-    unknown = [k for k in given if k not in known and k != "like"]
-    if unknown:
-        raise InputError(f"{where}: {unknown[0]!r} is unknown; a format has like, {', '.join(known)}")
-    like = given.get("like", "unit")
-    if like not in FORMATS:
-        raise InputError(f"{where}: like is {json.dumps(like)}; give one of {', '.join(FORMATS)}")
-    values: dict[str, Any] = {
-        k: _value(k, v, getattr(FORMATS["unit"], k), where) for k, v in given.items() if k != "like"
-    }
-    made = replace(FORMATS[like], **values)
-    made.check(where)
-    return made
-
-
-def _value(name: str, given: object, default: object, where: str) -> object:
-    """A field's value, of the type that its default has."""
-    number = isinstance(given, int | float) and not isinstance(given, bool)
-    if isinstance(default, tuple) and name != "fill" and number:
-        return (given,)
-    if isinstance(default, tuple) and isinstance(given, Sequence) and all(isinstance(v, int | float) for v in given):
-        return tuple(given)
-    if isinstance(default, tuple):
-        number = False
-    whole = default is None or isinstance(default, int)
-    if isinstance(default, bool | str):
-        valid = isinstance(given, type(default))
-    else:
-        valid = number and (not whole or isinstance(given, int))
-    if not valid:
-        raise InputError(f"{where}: {name} is {json.dumps(given)}; it is of another type than {json.dumps(default)}")
-    return given
+PICTURES = Formats("pictures", FORMATS, "unit")

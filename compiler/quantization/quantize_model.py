@@ -83,7 +83,7 @@ def _import(model: Model, inputs: ModelInputs, options: QuantizeOptions, memory:
 def _samples(graph: Graph, options: QuantizeOptions) -> list[Sample]:
     calibration = options.calibration
     if isinstance(calibration, Path):
-        return read_samples(calibration, graph.inputs, options.picture)
+        return read_samples(calibration, graph.inputs, options.picture, options.sound)
     if calibration is not None:
         return make_samples(calibration, graph.inputs)
     if not has_llvm():

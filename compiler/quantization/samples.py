@@ -1,4 +1,4 @@
-"""Calibration data: pictures and arrays in a folder."""
+"""Calibration data: pictures, sounds and arrays in a folder."""
 
 from __future__ import annotations
 
@@ -16,8 +16,13 @@ from ..ir.sizes import Size, capacity, shown
 from ..pictures.formats import FORMATS, PictureFormat
 from ..pictures.prepare import open_picture, prepare
 from ..pictures.take_pictures import PictureInput, fit_picture
+from ..sounds.formats import SoundFormat
+from ..sounds.prepare import open_sound
+from ..sounds.prepare import prepare as prepare_sound
+from ..sounds.take_sounds import fit_sound
 
 PICTURES = (".bmp", ".jpeg", ".jpg", ".png", ".webp")
+SOUNDS = (".wav",)
 ARRAYS = (".npy", ".npz")
 
 
@@ -29,8 +34,13 @@ class Sample:
     inputs: Mapping[str, Array]
 
 
-def read_samples(folder: Path, inputs: Sequence[Value], form: PictureFormat = FORMATS["imagenet"]) -> list[Sample]:
-    """The pictures (for a model with one input), .npz files (arrays by input) and .npy files of a folder.
+def read_samples(
+    folder: Path,
+    inputs: Sequence[Value],
+    form: PictureFormat = FORMATS["imagenet"],
+    sound: SoundFormat | None = None,
+) -> list[Sample]:
+    """The pictures and sounds (for a model with one input), .npz files (arrays by input) and .npy files of a folder.
 
     NAME.npy is an array of the input NAME, NAME.SAMPLE.npy one of several; where the model has one input any name will
     do. Arrays may hold several samples, one behind the other along the first axis.
@@ -39,16 +49,20 @@ def read_samples(folder: Path, inputs: Sequence[Value], form: PictureFormat = FO
     """
     if not folder.is_dir():
         what = "is no folder" if folder.exists() else "does not exist"
-        raise InputError(f"--calibrate {folder}: it {what}; give a folder of pictures, .npy or .npz files")
-    files = sorted(f for f in folder.iterdir() if f.suffix.lower() in (*PICTURES, *ARRAYS) and f.is_file())
-    pictures = [f for f in files if f.suffix.lower() in PICTURES]
+        raise InputError(f"--calibrate {folder}: it {what}; give a folder of pictures, .wav, .npy or .npz files")
+
+    def files(suffixes: Sequence[str]) -> list[Path]:
+        return sorted(f for f in folder.iterdir() if f.suffix.lower() in suffixes and f.is_file())
+
+    pictures, sounds = files(PICTURES), files(SOUNDS)
     samples = list(_pictures(pictures, inputs, form)) if pictures else []
-    for name, arrays in _arrays([f for f in files if f not in pictures], inputs):
+    samples += _sounds(sounds, inputs, sound) if sounds else []
+    for name, arrays in _arrays(files(ARRAYS), inputs):
         samples += _split(name, arrays, inputs)
     if not samples:
         raise InputError(
-            f"--calibrate {folder}: it holds no calibration data; put pictures ({', '.join(PICTURES)}) or arrays "
-            f"({', '.join(ARRAYS)}) there"
+            f"--calibrate {folder}: it holds no calibration data; put pictures ({', '.join(PICTURES)}), sounds "
+            f"({', '.join(SOUNDS)}) or arrays ({', '.join(ARRAYS)}) there"
         )
     return samples
 
@@ -84,6 +98,22 @@ def _pictures(files: Sequence[Path], inputs: Sequence[Value], form: PictureForma
         rows = [prepare(open_picture(f), target) for f in group]
         rows += rows[-1:] * (batch - len(rows))
         yield Sample(tuple(f.name for f in group), {value.name: np.concatenate(rows)})
+
+
+def _sounds(files: Sequence[Path], inputs: Sequence[Value], form: SoundFormat | None) -> Iterator[Sample]:
+    if len(inputs) != 1 or form is None:
+        names = ", ".join(f"{v.name!r}: {v.dtype}{shown(v.shape)}" for v in inputs)
+        what = (
+            "say how it fills the input by --sound INPUT=FORMAT (in Python sound=)"
+            if len(inputs) == 1
+            else "give .npy files"
+        )
+        raise InputError(f"{files[0].name} is a sound, which fits one input, and this model has {names}; {what}")
+    (value,) = inputs
+    shape = (1, *value.shape[1:]) if value.shape and not isinstance(value.shape[0], int) else value.shape
+    target = fit_sound(Value(value.name, shape, value.dtype), form)
+    for file in files:
+        yield Sample((file.name,), {value.name: prepare_sound(open_sound(file), target)})
 
 
 def _batch(value: Value) -> int:

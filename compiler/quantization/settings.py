@@ -10,6 +10,7 @@ from pathlib import Path
 from ..errors import InputError
 from ..graph.ir import Array
 from ..pictures.formats import FORMATS, PictureFormat
+from ..sounds.formats import SoundFormat
 
 METHODS = ("minmax", "percentile", "entropy")
 """How the range of a value follows from its elements on calibration data."""
@@ -86,14 +87,15 @@ Calibration = Path | Sequence[Mapping[str, Array]]
 @dataclass(frozen=True, slots=True)
 class QuantizeOptions:
     """Nodes whose names match a pattern of `keep` stay in float32. Errors and ranges are measured on `calibration`, of
-    which pictures are in the format `picture`, and `expected` (a file) what they show. `save` is where the quantised
-    model is written."""
+    which pictures are in the format `picture` and sounds in `sound`, and `expected` (a file) what they show. `save` is
+    where the quantised model is written."""
 
     how: Static | WeightFormat
     calibration: Calibration | None = None
     keep: tuple[str, ...] = ()
     expected: Path | None = None
     picture: PictureFormat = FORMATS["imagenet"]
+    sound: SoundFormat | None = None
     save: Path | None = None
 
     @property

@@ -11,27 +11,27 @@ from webnn_compile.dtypes import F32, I64, U8, DType
 from webnn_compile.errors import InputError
 from webnn_compile.graph.ir import Value
 from webnn_compile.ir.nodes import Scalar
-from webnn_compile.pictures.formats import FORMATS, PictureFormat, format_of, formats_of, parse_format
+from webnn_compile.pictures.formats import FORMATS, PICTURES, PictureFormat
 from webnn_compile.pictures.take_pictures import fit_picture
 
 
 def test_every_format_is_valid() -> None:
     for name, form in FORMATS.items():
         form.check(name)
-        assert parse_format(name) is form
+        assert PICTURES.parse(name) is form
 
 
 def test_files(tmp_path: Path) -> None:
     file = tmp_path / "camera.json"
     file.write_text(json.dumps({"like": "imagenet", "mean": 0.5, "kept": 1, "colours": "bgr", "most": 512}))
-    form = parse_format(str(file))
+    form = PICTURES.parse(str(file))
     assert (form.resize, form.mean, form.std) == ("crop", (0.5,), FORMATS["imagenet"].std)
     assert (form.kept, form.colours, form.most) == (1, "bgr", 512)
 
 
 def test_formats_by_input() -> None:
     own = PictureFormat(scale=1.0)
-    given = formats_of({"a": "yolox", "b": own, "c": {"like": "unit", "std": [1, 2, 3]}})
+    given = PICTURES.by_input({"a": "yolox", "b": own, "c": {"like": "unit", "std": [1, 2, 3]}})
     assert given == {"a": FORMATS["yolox"], "b": own, "c": PictureFormat(std=(1, 2, 3))}
 
 
@@ -59,7 +59,7 @@ def test_formats_by_input() -> None:
 )
 def test_mistakes(given: Any, message: str) -> None:
     with pytest.raises(InputError, match=rf"^camera.json: {message}"):
-        format_of(given, "camera.json")
+        PICTURES.of(given, "camera.json")
 
 
 @pytest.mark.parametrize(
@@ -71,13 +71,13 @@ def test_mistakes(given: Any, message: str) -> None:
 )
 def test_mistakes_of_names(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        parse_format(text)
+        PICTURES.parse(text)
 
 
 def test_a_file_that_is_no_json(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("{")
     with pytest.raises(InputError, match=r"a\.json: it cannot be read as JSON"):
-        parse_format(str(tmp_path / "a.json"))
+        PICTURES.parse(str(tmp_path / "a.json"))
 
 
 def test_layouts() -> None:
@@ -104,4 +104,4 @@ def test_layouts() -> None:
 )
 def test_inputs_that_no_picture_fills(shape: tuple[Any, ...], dtype: DType, form: Any, message: str) -> None:
     with pytest.raises(InputError, match=rf"^--picture x: .*{message}"):
-        fit_picture(Value("x", shape, dtype), format_of(form, "f"))
+        fit_picture(Value("x", shape, dtype), PICTURES.of(form, "f"))

@@ -16,7 +16,7 @@ from test_models import NETWORKS, SHARED, path_of
 from webnn_compile.dtypes import from_numpy
 from webnn_compile.errors import InputError
 from webnn_compile.graph.ir import Value
-from webnn_compile.pictures.formats import MOST, FormatLike, formats_of
+from webnn_compile.pictures.formats import MOST, PICTURES, FormatLike
 from webnn_compile.pictures.prepare import open_picture, prepare, prepare_words, reduce_picture
 from webnn_compile.pictures.take_pictures import PictureInput, fit_picture
 
@@ -41,7 +41,7 @@ def words_of(size: tuple[int, int], seed: int = 0) -> Array:
 
 
 def target_of(shape: tuple[int, ...], form: FormatLike, dtype: Any = np.float32) -> PictureInput:
-    return fit_picture(Value("x", shape, from_numpy(np.dtype(dtype))), formats_of({"x": form})["x"])
+    return fit_picture(Value("x", shape, from_numpy(np.dtype(dtype))), PICTURES.by_input({"x": form})["x"])
 
 
 @pytest.mark.parametrize("target", webnn_compile.TARGETS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import wave
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from webnn_compile.graph.ir import Value
 from webnn_compile.pictures.formats import FORMATS
 from webnn_compile.quantization.expected import Accuracy, measure_accuracy, read_expected
 from webnn_compile.quantization.samples import Sample, read_samples
+from webnn_compile.sounds.formats import SOUNDS
 
 IMAGENET = FORMATS["imagenet"]
 RAW = replace(IMAGENET, mean=(0.0,), std=(1.0,))
@@ -68,6 +70,21 @@ def test_pictures_of_other_layouts(photographs: Path) -> None:
     first, second = read_samples(photographs, [value("x", 2, 3, 8, 8)], RAW)
     assert [first.files, second.files] == [("a.png", "b.jpg"), ("c.bmp",)]
     assert second.inputs["x"].shape == (2, 3, 8, 8)
+
+
+def test_sounds(tmp_path: Path) -> None:
+    """Files of sounds fill the one input in the format that says how."""
+    for name, level in (("a.wav", 1000), ("b.wav", -2000)):
+        with wave.open(str(tmp_path / name), "wb") as file:
+            file.setparams((1, 2, 16000, 0, "NONE", ""))
+            file.writeframes(np.full(300, level, "<i2").tobytes())
+    first, second = read_samples(tmp_path, [value("x", 1, 400)], sound=SOUNDS.named["raw"])
+    assert (first.files, second.files) == (("a.wav",), ("b.wav",))
+    np.testing.assert_allclose(second.inputs["x"][0], [-2000 / 2**15] * 300 + [0] * 100)
+    with pytest.raises(InputError, match=r"a\.wav is a sound, .*say how it fills the input by --sound INPUT=FORMAT"):
+        read_samples(tmp_path, [value("x", 1, 400)])
+    with pytest.raises(InputError, match=r"a\.wav is a sound, which fits one input, .*'y'.*give \.npy files"):
+        read_samples(tmp_path, [value("x", 1, 400), value("y", 2)], sound=SOUNDS.named["raw"])
 
 
 def test_arrays(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def _table(call: Call, length: int, taps: int, parts: int, *, inverse: bool = Fa
             f"a transform of length {length} takes a table of {taps * parts * bins * outputs} elements",
             "cut the signal into shorter frames, or compute its spectrum outside the model",
         )
-    real, sine = _turn(length)
+    real, sine = turn(length)
     imaginary = sine if inverse else -sine
     circle = np.stack([np.stack([real, imaginary]), np.stack([-imaginary, real])])[:parts, :outputs]
     if inverse:
@@ -112,7 +112,7 @@ def _table(call: Call, length: int, taps: int, parts: int, *, inverse: bool = Fa
     return replace(fold(table, np.ascontiguousarray(data)), exact=True)
 
 
-def _turn(length: int) -> tuple[np.ndarray, np.ndarray]:
+def turn(length: int) -> tuple[np.ndarray, np.ndarray]:
     """The cosines and sines of so many angles of a turn, float64; those of quarters of it are whole numbers."""
     steps = np.arange(length)
     angle = 2 * np.pi / length * steps

@@ -1,0 +1,1 @@
+"""Formats of inputs: how what people have becomes the elements that a model takes."""

@@ -1,0 +1,1 @@
+"""Sounds as inputs: how samples become the elements that a model takes."""
