@@ -139,6 +139,8 @@ IN_TURN = (
     "e2e/test_tune.py",
     "e2e/test_tune_faults.py",
     "e2e/test_tune_in_page.py",
+    "e2e/test_wheel.py",
+    "e2e/test_documented_scripts.py",
 )
 """Files whose tests run in one of the browsers in CI, some in each. All others run in both."""
 
@@ -162,7 +164,6 @@ LEFT_TO_CI = (
     "tests/test_large_models.py",
     "tests/test_light_models.py",
     "tests/test_quantised_models.py::test_layers_alone_are_within_a_step",
-    "tests/test_wheel.py",
     "tests/wasm/test_function_sizes.py",
     "tests/wgsl/test_tint.py::test_kernels_of_the_operator_table",
 )

@@ -1,17 +1,36 @@
-"""The wheel is whole: from an empty virtual environment, in another folder, it compiles the example."""
+"""The wheel is whole: from an empty virtual environment, in another folder, it compiles the example.
+
+The environment is made, and a page that classifies, by the lines of the quick start (docs/index.md), which
+README.md has in short.
+"""
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
+import onnx
 import pytest
+from cli.command import printed_until
+from documentation import Block, blocks
+from documented_models import classifier
+from PIL import Image
+from playwright.sync_api import Page
 
 ROOT = Path(__file__).resolve().parent.parent
 MODEL = ROOT / "examples" / "digits" / "resnet18_digits.onnx"
+
+
+def of_this_file(page: Path) -> list[Block]:
+    """The blocks of code that these tests run."""
+    return [block for block in blocks(page) if block.mark == "run by e2e/test_wheel.py"]
+
+
+INSTALL, COMPILE, INDEX, SERVE = (block.text for block in of_this_file(ROOT / "docs" / "index.md"))
 
 
 def call(*command: str | Path, cwd: Path) -> str:
@@ -38,10 +57,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the programs of a virtual environment that has the wheel and what it depends on, nothing else."""
     folder = tmp_path_factory.mktemp("environment")
-    call(sys.executable, "-m", "venv", folder / "venv", cwd=folder)
-    programs = folder / "venv" / "bin"
-    call(programs / "python", "-m", "pip", "install", "--quiet", wheel, cwd=folder)
-    return programs
+    shutil.copy(wheel, folder)
+    call("bash", "-ec", INSTALL, cwd=folder)
+    return folder / "webnn-env" / "bin"
 
 
 def test_wheel_holds_one_package_and_the_runtime(wheel: Path) -> None:
@@ -80,6 +98,30 @@ def test_installed_wheel_compiles_the_example(environment: Path, tmp_path: Path)
     names = {file.name for file in (tmp_path / "bundle").iterdir()}
     assert {"model.js", "model.d.ts", "index.html"} <= names
     assert {Path(name).suffix for name in names} >= {".wasm", ".bin", ".js"}
+
+
+def test_quick_start(environment: Path, tmp_path: Path, page: Page) -> None:
+    """A page that says the class of a picture, in a browser."""
+    onnx.save(classifier("input", "output"), tmp_path / "classifier.onnx")
+    call("bash", "-ec", f". {environment}/activate\n{COMPILE}", cwd=tmp_path)
+    (tmp_path / "site" / "index.html").write_text(INDEX)
+    Image.new("RGB", (300, 240), "blue").save(tmp_path / "site" / "picture.jpg")
+    command = ["bash", "-ec", f". {environment}/activate\nexec {SERVE.strip()} --port 0"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            address = re.search(r"http://\S+", printed_until(server, "http://"))
+            assert address is not None
+            page.goto(address[0])
+            page.wait_for_selector("output:not(:empty)")
+            assert page.inner_text("output") == "class 2"
+            page.goto("about:blank")
+        finally:
+            server.kill()
+
+
+def test_the_readme_installs_as_the_quick_start_does() -> None:
+    (install,) = of_this_file(ROOT / "README.md")
+    assert install.text.partition("#")[0].strip() in INSTALL
 
 
 def test_commands_without_their_extra_say_what_to_install(environment: Path, tmp_path: Path) -> None:

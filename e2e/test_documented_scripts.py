@@ -1,0 +1,98 @@
+"""The blocks of JavaScript in README.md and docs/ run in a page, and values that comments state are right."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import onnx
+import pytest
+from compiled import compile_site
+from documentation import Block, unmarked
+from documented_models import classifier, encoder, product
+from PIL import Image
+from playwright.sync_api import Page
+from server import serve
+
+LOAD = "import { load } from './bundle/model.js';\nconst model = await load();\n"
+PICTURE = "const img = document.body.appendChild(new Image());\nimg.src = './picture.png';\nawait img.decode();\n"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where a block runs: the name of a bundle below, what stands before it in its module, and a condition after it."""
+
+    bundle: str
+    before: str = ""
+    after: str = "true"
+
+
+BUNDLES: dict[str, tuple[onnx.ModelProto, tuple[str, ...]]] = {
+    "digits": (classifier(shape=(1, 1, 32, 32)), ()),
+    "pictures": (classifier("input", "output"), ("--picture", "input=imagenet")),
+    "encoder": (
+        encoder(("batch", "sequence_length")),
+        ("--dim", "batch=1", "--dim", "sequence_length=1..512"),
+    ),
+    "product": (product(), ("--dim", "batch=1..4", "--dim", "length=1..16")),
+}
+SETTINGS: dict[str, tuple[Setting, ...]] = {
+    "README": (Setting("digits", after="logits.length === 1"),),
+    "index": (Setting("digits", after="logits.length === 1"),),
+    "pictures": (Setting("pictures", LOAD + PICTURE, "best === 2"),),
+    "sizes": (
+        Setting("encoder", LOAD + "const mask = new BigInt64Array(12);\n"),
+        Setting("product", LOAD + "const data = new Float32Array(3 * 5 * 64);\n", "y.shape.join() === '3,5,64'"),
+    ),
+    "deploying": (Setting("digits", after="(await load()).backend === 'wasm'"),),
+}
+"""By page one for each of its blocks without a mark, in their order."""
+
+
+def settled() -> list[tuple[Block, Setting]]:
+    """Each block with its setting. A page with blocks needs as many in SETTINGS, or its blocks a mark."""
+    found: dict[str, list[Block]] = {}
+    for block in unmarked("js"):
+        found.setdefault(block.page.stem, []).append(block)
+    assert {page: len(of) for page, of in found.items()} == {page: len(of) for page, of in SETTINGS.items()}
+    return [pair for page, of in found.items() for pair in zip(of, SETTINGS[page], strict=True)]
+
+
+BLOCKS = settled()
+
+
+@pytest.fixture(scope="module")
+def sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """By the name of a bundle the address of a site with it."""
+    folder = tmp_path_factory.mktemp("documented")
+    for name, (model, options) in BUNDLES.items():
+        onnx.save(model, folder / f"{name}.onnx")
+        compile_site(folder / f"{name}.onnx", folder / name, "--targets", "wasm", *options)
+        Image.new("RGB", (60, 50), "blue").save(folder / name / "picture.png")
+    with serve(folder) as served:
+        yield {name: f"{served.url}{name}/" for name in BUNDLES}
+
+
+def module(text: str, setting: Setting) -> str:
+    """The script: the block with checks of `expression; // value`, and `passed`."""
+    checked = re.sub(r"^(\S.*); // ([\[{].*)$", r"same(\1, \2);", text, flags=re.MULTILINE)
+    same = "const same = (a, b) => { if (JSON.stringify(a) !== JSON.stringify(b)) throw Error(JSON.stringify(a)); };\n"
+    return f"{same}{setting.before}{checked}\nexport const passed = {setting.after};\n"
+
+
+@pytest.mark.parametrize(("block", "setting"), BLOCKS, ids=[f"{b.id}-{s.bundle}" for b, s in BLOCKS])
+def test_script(page: Page, sites: dict[str, str], block: Block, setting: Setting) -> None:
+    script = module(block.text, setting)
+    page.goto(sites[setting.bundle] + "blank.html")
+    page.route("**/documented.js", lambda route: route.fulfill(body=script, content_type="text/javascript"))
+    try:
+        assert page.evaluate("import(new URL('./documented.js', location.href)).then(({ passed }) => passed)")
+    finally:
+        page.unroute_all()
+
+
+def test_values_are_checked() -> None:
+    assert "same(model.dimensions, [{ name: 'x' }]);" in module("model.dimensions; // [{ name: 'x' }]", Setting(""))
+    (sizes,) = [b for b, s in BLOCKS if s.bundle == "encoder"]
+    assert module(sizes.text, Setting("")).count("same(") == 3
