@@ -152,7 +152,8 @@ class LayoutPolicy:
     `shared` which of those that several invocations share, all but products; `occupancy`: products of fewer tiles
     are made in parts; `in_place`: a kernel may write where it has read an operand; `copied_columns`: the rows of a
     product from which on an operand that it cannot load vectors of is copied (None for never); `integers`: products of
-    int16 may be faster than those of float32; `dots` are those of the target.
+    int16 may be faster than those of float32; `few_launches`: a launch takes longer than each reader takes to compute
+    one element again, or one kernel the minimum besides the maximum; `dots` are those of the target.
     """
 
     windows: tuple[int, ...] | None = None
@@ -167,6 +168,7 @@ class LayoutPolicy:
     in_place: bool = True
     copied_columns: int | None = None
     integers: bool = False
+    few_launches: bool = False
     dots: tuple[str, ...] = ()
 
 

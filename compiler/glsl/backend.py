@@ -52,6 +52,7 @@ POLICY = LayoutPolicy(
     stages=Stages(SERIAL, REDUCERS),
     windows=(0, 2, 1, 3),
     in_place=False,
+    few_launches=True,
 )
 
 STAGES = (

@@ -25,11 +25,13 @@ from ..tensor.choose_tile import gain
 from ..tensor.fuse import Group, fuse
 from ..tensor.layer_choices import LayerChoices, default_layers
 from ..tensor.match_convolution import match_convolution
+from ..tensor.merge_extremes import merge_extremes
 from ..tensor.merge_taps import merge_taps
 from ..tensor.multiply_bytes import multiply_bytes
 from ..tensor.multiply_pairs import match_product, multiply_pairs
 from ..tensor.order_columns import order_columns
 from ..tensor.program import TensorProgram
+from ..tensor.read_factors import read_factors
 from ..tensor.split_contractions import split_contractions
 from ..tensor.split_reads import split_reads
 from ..tensor.split_reductions import split_reductions
@@ -155,6 +157,14 @@ def _sum_exactly(program: TensorProgram, options: TensorOptions) -> TensorProgra
     return program if options.opt_level < 2 or options.policy.integers else sum_exactly(program, options.choices)
 
 
+def _merge_extremes(program: TensorProgram, options: TensorOptions) -> TensorProgram:
+    return merge_extremes(program) if options.policy.few_launches else program
+
+
+def _read_factors(program: TensorProgram, options: TensorOptions) -> TensorProgram:
+    return read_factors(program) if options.policy.few_launches else program
+
+
 def _split_contractions(program: TensorProgram, options: TensorOptions) -> TensorProgram:
     occupancy = options.policy.occupancy
     return program if occupancy is None else split_contractions(program, occupancy, options.choices)
@@ -179,6 +189,8 @@ TENSOR_PASSES: Mapping[str, TensorPass] = {
     "add_relayouts": _add_relayouts,
     "use_winograd": _use_winograd,
     "sum_exactly": _sum_exactly,
+    "merge_extremes": _merge_extremes,
+    "read_factors": _read_factors,
     "split_contractions": _split_contractions,
     "split_reductions": _split_reductions,
     "split_reads": _split_reads,
@@ -255,7 +267,7 @@ def group_tensors(
     observe: Observer,
 ) -> Grouped:
     """`tensors`, fused into groups, after the passes over these."""
-    fused = fuse(tensors, options.policy.reads)
+    fused = fuse(tensors, options.policy.reads, few_launches=options.policy.few_launches)
     grouped = Grouped(
         tensors,
         groups=tuple(g for g in fused if not g.output.prepared),

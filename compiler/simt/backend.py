@@ -36,6 +36,7 @@ def layouts_of(target: GpuTarget) -> LayoutPolicy:
     return LayoutPolicy(
         windows=(0, 1, 2, 3),
         in_place=False,
+        few_launches=True,
         few_channels=True,
         fill_halos=False,
         reads=target.storage_buffers - 1,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import onnx
@@ -15,19 +16,20 @@ from webnn_compile.ir.nodes import Load, Unary
 from webnn_compile.ir.rewrite import walk
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.pipeline.lowered import Lowered
+from webnn_compile.target import CPU_LAYOUTS, LayoutPolicy
 from webnn_compile.tensor.fuse.measure import BODY_LIMIT
 
 W33 = random((8, 8, 3, 3))
 B8 = random((8,))
 
 
-def lowered(proto: onnx.ModelProto) -> Lowered:
-    return lower_model(run_graph_passes(import_model(proto)))
+def lowered(proto: onnx.ModelProto, policy: LayoutPolicy = CPU_LAYOUTS) -> Lowered:
+    return lower_model(run_graph_passes(import_model(proto)), policy=policy)
 
 
-def ops(proto: onnx.ModelProto) -> list[tuple[str, ...]]:
+def ops(proto: onnx.ModelProto, policy: LayoutPolicy = CPU_LAYOUTS) -> list[tuple[str, ...]]:
     """The operators that each kernel computes; copies between layouts left out."""
-    return [g.origin.ops for g in lowered(proto).groups if g.origin.ops != ("Layout",)]
+    return [g.origin.ops for g in lowered(proto, policy).groups if g.origin.ops != ("Layout",)]
 
 
 def chain(operators: Sequence[str], shape: Sequence[int] = (2, 40)) -> onnx.ModelProto:
@@ -35,6 +37,35 @@ def chain(operators: Sequence[str], shape: Sequence[int] = (2, 40)) -> onnx.Mode
     return model(
         [node(op, [a], [b]) for op, a, b in zip(operators, names, names[1:], strict=False)], {"x": shape}, ["y"]
     )
+
+
+FEW_LAUNCHES = replace(CPU_LAYOUTS, few_launches=True)
+TWICE = [node("Mul", ["x", "c"], ["a"]), node("Div", ["x", "c"], ["b"])]
+
+
+def of_one_element(*nodes: onnx.NodeProto) -> onnx.ModelProto:
+    """`nodes` make c of s, and two tensors of x are computed with it."""
+    return model([*nodes, *TWICE], {"x": [4, 5], "s": []}, ["a", "b"], {"half": np.float32(0.5)})
+
+
+def test_one_element_is_computed_again_where_launches_take_longer() -> None:
+    proto = of_one_element(node("Add", ["s", "half"], ["d"]), node("Abs", ["d"], ["c"]))
+    assert ops(proto) == [("Add", "Abs"), ("Mul",), ("Div",)]
+    assert ops(proto, FEW_LAUNCHES) == [("Add", "Abs", "Mul"), ("Add", "Abs", "Div")]
+
+
+@pytest.mark.parametrize(
+    "maps",
+    [
+        [node("Exp", ["s"], ["c"])],
+        [node("Cast", ["s"], ["l"], to=onnx.TensorProto.DOUBLE), node("Cast", ["l"], ["c"], to=onnx.TensorProto.FLOAT)],
+    ],
+    ids=["function", "float64"],
+)
+def test_one_element_that_takes_longer_is_computed_once(maps: list[onnx.NodeProto]) -> None:
+    """Functions, and types that devices lack."""
+    proto = of_one_element(*maps)
+    assert ops(proto, FEW_LAUNCHES) == ops(proto)
 
 
 def test_a_chain_of_maps_is_one_kernel() -> None:

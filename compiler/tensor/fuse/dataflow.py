@@ -18,7 +18,8 @@ SELDOM = 4
 @dataclass(frozen=True, slots=True)
 class Dataflow:
     """`readers` of each tensor, and its position in the `order` of the program; `stored` tensors are always
-    materialised; `trees` measures each computed tensor's own body. A kernel reads at most `most_reads` tensors."""
+    materialised; `trees` measures each computed tensor's own body. A kernel reads at most `most_reads` tensors. With
+    `few_launches` single elements are computed again by each reader."""
 
     program: TensorProgram
     most_reads: int | None
@@ -26,6 +27,7 @@ class Dataflow:
     stored: frozenset[Tensor]
     order: Mapping[Tensor, int]
     trees: Mapping[Tensor, Tree]
+    few_launches: bool = False
 
     def has_too_many_reads(self, members: Set[Tensor], inlined: Container[Buffer]) -> bool:
         """Whether a kernel of `members`, and of the maps inlined into them, reads more tensors than a kernel may."""
@@ -43,7 +45,7 @@ class Dataflow:
         return len(reads) > self.most_reads
 
 
-def find_dataflow(program: TensorProgram, most_reads: int | None) -> Dataflow:
+def find_dataflow(program: TensorProgram, most_reads: int | None, *, few_launches: bool = False) -> Dataflow:
     """The dataflow of `program`."""
     readers: dict[Tensor, list[Tensor]] = {}
     for t in program.tensors:
@@ -56,6 +58,7 @@ def find_dataflow(program: TensorProgram, most_reads: int | None) -> Dataflow:
         stored=program.stored.union((t for _, t in program.outputs), _kept_at_load(program, readers)),
         order={t: i for i, t in enumerate(program.tensors)},
         trees={t: measure_tree(t.body) for t in program.tensors if t.body is not None},
+        few_launches=few_launches,
     )
 
 

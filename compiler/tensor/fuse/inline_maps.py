@@ -1,15 +1,18 @@
-"""A map is inlined into its readers where that repeats no arithmetic, or where it only moves data."""
+"""A map is inlined into its readers where that repeats no arithmetic, or where it only moves data; where launches take
+longer, single elements, too."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 
 from ...ir.affine import affine
 from ...ir.nodes import Binary, Buffer, Cast, Const, Expr, Load, Node, Select, Unary, Var
 from ...ir.reduction import Reduce
 from ...ir.rewrite import children, loads, rewrite_top_down, substitute, walk
 from ...ir.simplify import simplify_expr
+from ...ir.verify import LOWERED_BINARY, LOWERED_UNARY
 from ..tensor import Tensor
 from .dataflow import Dataflow, count
 from .find_epilogues import Epilogue
@@ -18,6 +21,12 @@ from .measure import ExprSize, measure_tree
 DIVISION_LIMIT = 8
 """Divisions and remainders in one index beyond which it is not substituted further: a chain of reshapes and transposes
 that do not cancel doubles them at every link, and costs more than a copy."""
+
+QUICK = 64
+"""Nodes of an element's expression that takes less time than a launch, which is tens of microseconds."""
+
+EXTREMES = 2
+"""Times that a maximum may read what is only moved: `merge_extremes` makes a minimum of it, too."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -115,6 +124,7 @@ def _may_inline(
     users = flow.readers.get(t, ())
     cheap = _is_movement(body)
     affine = _is_affine_movement(body)
+    cheap = cheap or (flow.few_launches and _is_quick(t, body, measure))
     for user in users:
         if not _repeats_nothing(t, user, len(users), cheap=cheap, is_affine=affine):
             return False
@@ -134,11 +144,28 @@ def _repeats_nothing(t: Tensor, user: Tensor, users: int, *, cheap: bool, is_aff
     assert user.body is not None
     once = users == 1 and len({x.indices for x in loads(user.body) if x.buffer is t.buffer}) == 1
     if isinstance(user.body, Reduce):
-        times = user.buffer.size * count(user.body.axes)
-        if times > max(t.buffer.size, 1):
-            return is_affine
+        times, size = user.buffer.size * count(user.body.axes), max(t.buffer.size, 1)
+        if times > size:
+            return is_affine or (cheap and user.body.op != "sum" and times <= EXTREMES * size)
         return cheap or once
     return cheap or (once and user.buffer.size <= t.buffer.size)
+
+
+def _is_quick(t: Tensor, body: Expr, measure: ExprSize) -> bool:
+    """Whether `t` is one element, of so little arithmetic that each reader may repeat it. It has no element of 64 bits,
+    which would take its readers to the host."""
+    if prod(t.extents) != 1 or measure.size > QUICK:
+        return False
+    return all(_is_arithmetic(n) and n.dtype.bits <= 32 for n in walk(body) if isinstance(n, Expr))
+
+
+def _is_arithmetic(n: Expr) -> bool:
+    match n:
+        case Unary(op, _):
+            return op in LOWERED_UNARY
+        case Binary(op, _, _):
+            return op in LOWERED_BINARY
+    return True
 
 
 def _is_movement(body: Expr | None) -> bool:
