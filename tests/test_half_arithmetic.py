@@ -140,12 +140,86 @@ def test_what_float16_cannot_compute_stays(tmp_path: Path, scale: float, offset:
         assert largest_error(got, want) <= HALF_TOLERANCE
 
 
-def test_sizes_that_vary_are_not_measured(tmp_path: Path) -> None:
+def test_sizes_that_vary(tmp_path: Path) -> None:
+    """Kernels compute in float16 where the largest and the smallest sizes allow it."""
     proto = residual(16, 24)
-    proto.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "batch"
-    text, report, _ = built(proto, tmp_path, "--dim", "batch=1..4")
-    assert "all arithmetic is float32: sizes, loops and branches vary between runs, so nothing was measured" in text
-    assert report["targets"]["webgpu"]["arithmetic"] == []
+    for d, name in ((0, "batch"), (2, "height")):
+        proto.graph.input[0].type.tensor_type.shape.dim[d].dim_param = name
+    text, report, kernels = built(proto, tmp_path, "--dim", "batch=1..3", "--dim", "height=5..24")
+    assert "arithmetic in float16: 2 of 2 kernels with float16 results" in text
+    found = {k["name"]: k["source"] for k in kernels}
+    for layer in report["targets"]["webgpu"]["arithmetic"]:
+        assert 0 < layer["error"] <= LARGEST_ERROR
+        assert HALF.search(found[layer["kernel"]])
+    need_driver("webgpu", "shader-f16")
+    made = webnn_compile.compile(
+        proto, target="webgpu", precision="f16-fast", dims={"batch": (1, 3), "height": (5, 24)}
+    )
+    for batch, height in ((1, 5), (2, 17), (3, 24)):
+        feeds = {"x": random((batch, 3, height, 24), height)}
+        (got,), (want,) = made.run(feeds).values(), onnxruntime_results(proto, feeds).values()
+        assert largest_error(got, want) <= HALF_TOLERANCE
+
+
+@pytest.mark.parametrize(("least", "kept"), [(1, True), (16, False)])
+def test_the_smallest_size_counts(tmp_path: Path, least: int, kept: bool) -> None:
+    """Differences of sums that are beyond what float16 holds only where few elements are left."""
+    nodes = [
+        node("MatMul", ["x", "w"], ["a"], "product"),
+        node("Shape", ["x"], ["s"], start=0, end=1),
+        node("Cast", ["s"], ["n"], to=onnx.TensorProto.FLOAT),
+        node("Div", ["c", "n"], ["d"]),
+        node("Add", ["a", "d"], ["b"]),
+        node("Sub", ["b", "d"], ["e"]),
+        node("MatMul", ["e", "v"], ["y"], "last"),
+    ]
+    weights = {"w": random((64, 256), 1) / 8, "c": np.float32([60.0]), "v": random((256, 32), 2)}
+    proto = model(nodes, {"x": ("n", 64)}, ["y"], weights, opset=15)
+    _, report, _ = built(proto, tmp_path, "--dim", f"n={least}..256")
+    (layer,) = (x for x in report["targets"]["webgpu"]["arithmetic"] if "product" in x["nodes"])
+    assert bool(layer["kept"]) is kept
+
+
+def test_sizes_that_a_run_computes(tmp_path: Path) -> None:
+    """As many rows as an input says: their number is read from the run that is measured."""
+    nodes = [
+        node("ReduceSum", ["x"], ["s"], keepdims=1),
+        node("Cast", ["s"], ["n"], to=onnx.TensorProto.INT64),
+        node("Abs", ["n"], ["m"]),
+        node("Slice", ["u", "zero", "m", "zero"], ["g"]),
+        node("MatMul", ["g", "w"], ["a"], "product"),
+        node("Mul", ["a", "half"], ["b"]),
+        node("Relu", ["b"], ["c"]),
+        node("MatMul", ["c", "v"], ["y"]),
+    ]
+    weights = {
+        "u": random((128, 64), 3),
+        "w": random((64, 64), 1) / 8,
+        "v": random((64, 8), 2),
+        "half": np.float32(0.5),
+        "zero": np.int64([0]),
+    }
+    text, report, _ = built(model(nodes, {"x": [128]}, ["y"], weights), tmp_path)
+    assert "arithmetic in float16: 1 of 1 kernels" in text
+    assert all(not x["kept"] for x in report["targets"]["webgpu"]["arithmetic"])
+
+
+def test_loops_and_branches_are_not_measured(tmp_path: Path) -> None:
+    inside = onnx.helper.make_graph(
+        [node("Relu", ["m"], ["r"])], "then", [], [onnx.helper.make_empty_tensor_value_info("r")]
+    )
+    other = onnx.helper.make_graph(
+        [node("Neg", ["m"], ["q"])], "else", [], [onnx.helper.make_empty_tensor_value_info("q")]
+    )
+    nodes = [
+        node("ReduceMax", ["x"], ["big"], keepdims=0),
+        node("Greater", ["big", "one"], ["c"]),
+        node("MatMul", ["x", "w"], ["m"]),
+        onnx.helper.make_node("If", ["c"], ["y"], then_branch=inside, else_branch=other),
+    ]
+    proto = model(nodes, {"x": [64, 64]}, ["y"], {"one": np.float32(1), "w": random((64, 128))})
+    text, _, _ = built(proto, tmp_path)
+    assert "all arithmetic is float32: loops and branches vary between runs, so nothing was measured" in text
 
 
 def test_masks_with_infinities_stay_float32() -> None:

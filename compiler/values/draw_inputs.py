@@ -19,6 +19,11 @@ def largest_sizes(dimensions: Sequence[Dimension]) -> dict[Scalar, int]:
     return {d.scalar: d.scalar.extent - 1 for d in dimensions}
 
 
+def smallest_sizes(dimensions: Sequence[Dimension]) -> dict[Scalar, int]:
+    """The smallest ones of which there are elements."""
+    return {d.scalar: min(max(d.scalar.low, 1), d.scalar.extent - 1) for d in dimensions}
+
+
 def draw_inputs(
     specs: Sequence[TensorSpec],
     dimensions: Sequence[Dimension],
