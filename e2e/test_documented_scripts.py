@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import onnx
 import pytest
 from compiled import compile_site
-from documentation import Block, unmarked
+from documentation import ROOT, Block, blocks, unmarked
 from documented_models import classifier, encoder, product
 from PIL import Image
 from playwright.sync_api import Page
@@ -88,6 +89,33 @@ def test_script(page: Page, sites: dict[str, str], block: Block, setting: Settin
     page.route("**/documented.js", lambda route: route.fulfill(body=script, content_type="text/javascript"))
     try:
         assert page.evaluate("import(new URL('./documented.js', location.href)).then(({ passed }) => passed)")
+    finally:
+        page.unroute_all()
+
+
+@pytest.fixture(scope="module")
+def classic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a site with a bundle as a classic script."""
+    folder = tmp_path_factory.mktemp("classic")
+    onnx.save(classifier(shape=(1, 1, 32, 32)), folder / "model.onnx")
+    with serve(compile_site(folder / "model.onnx", folder, "--targets", "wasm", "--format", "iife")) as served:
+        yield served.url
+
+
+def test_a_classic_script(page: Page, classic: str) -> None:
+    """On a page and in a worker, with inputs that the page gives."""
+    html, worker = (
+        b.text for b in blocks(ROOT / "docs" / "deploying.md") if b.mark == f"run by e2e/{Path(__file__).name}"
+    )
+    inputs = "<script>const inputs = { image: new Float32Array(1024) };</script>"
+    page.route("**/documented.html", lambda route: route.fulfill(body=inputs + html, content_type="text/html"))
+    answer = "\nloaded.then(({ backend }) => postMessage(backend));"
+    page.route("**/worker.js", lambda route: route.fulfill(body=worker + answer, content_type="text/javascript"))
+    try:
+        with page.expect_console_message(lambda message: "logits" in message.text):
+            page.goto(classic + "documented.html")
+        said = "new Promise((give) => { new Worker('/worker.js').onmessage = ({ data }) => give(data); })"
+        assert page.evaluate(said) == "wasm"
     finally:
         page.unroute_all()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -16,7 +17,6 @@ from documentation import ROOT, Block, blocks, unmarked
 from documented_models import write_models
 from PIL import Image
 from webnn_compile.cli import command, page_command, rpc_command, serve_command, tune_command
-from webnn_compile.pictures.formats import parse_format
 
 PARSED: dict[str, click.Command] = {
     "webnn-tune": tune_command.main,
@@ -25,6 +25,8 @@ PARSED: dict[str, click.Command] = {
     "webnn-compile-page": page_command.main,
 }
 """Commands that start a server, a browser or a download: their options are read, and nothing more."""
+FORMATS = {"pictures": "--picture", "sounds": "--sound"}
+"""By page the option that takes its JSON."""
 EXTRAS = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
 
 
@@ -64,6 +66,10 @@ def run(words: list[str]) -> None:
         assert arguments[0] == "install"
         assert set(re.findall(r"\[(.*?)\]", arguments[1])) - {""} <= EXTRAS, arguments
         return
+    if program == "npm":
+        if shutil.which("npm") is not None:
+            subprocess.run([*words, "--offline", "--no-audit", "--no-fund", "--silent"], check=True)
+        return
     main = {"webnn-compile": command.main, **PARSED}[program]
     done = CliRunner().invoke(main, arguments)
     assert done.exit_code == 0, done.output
@@ -76,6 +82,9 @@ def test_python(block: Block, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("block", unmarked("json"), ids=lambda block: block.id)
-def test_formats_of_pictures(block: Block, tmp_path: Path) -> None:
+def test_formats(block: Block, tmp_path: Path) -> None:
+    """Before the model is looked for, the format is read."""
     (tmp_path / "format.json").write_text(block.text)
-    parse_format(str(tmp_path / "format.json"))
+    option = (FORMATS[block.page.stem], f"image={tmp_path / 'format.json'}")
+    done = CliRunner().invoke(command.main, ["no.onnx", "--out", str(tmp_path / "out"), *option])
+    assert "no.onnx" in done.output, done.output
