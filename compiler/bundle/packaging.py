@@ -25,26 +25,33 @@ _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 @dataclass(frozen=True, slots=True)
 class Packaging:
     """`format`, of FORMATS: an ES module, a classic script that defines a global, or a package for npm. `global_name`
-    is that of the script, by default the model's. `licence` is what the model's file says of it, for a package."""
+    is that of the script, by default the model's. With `single_file` the script holds all files of the model, and so
+    does the bundle's page. `licence` is what the model's file says of it, for a package."""
 
     format: str = "esm"
     global_name: str | None = None
+    single_file: bool = False
     licence: str = ""
 
-    def check(self) -> None:
-        """Raises InputError for options that exclude each other."""
+    def check(self, *, isolation: bool = False) -> None:
+        """Raises InputError for options that exclude each other, or files for `isolation`."""
         if self.format not in FORMATS:
             raise InputError(f"--format {self.format}: choose one of {', '.join(FORMATS)}")
-        if self.global_name is None:
-            return
+        if self.single_file and self.format == "npm":
+            raise InputError("--single-file and --format npm exclude each other: a package is a folder")
+        if isolation and (self.single_file or self.format == "npm"):
+            form = "--single-file" if self.single_file else "--format npm"
+            raise InputError(f"--coop-coep and {form} exclude each other: it is for a host that serves the bundle")
+        if self.global_name is not None:
+            self._check_global(self.global_name)
+
+    def _check_global(self, name: str) -> None:
         if self.format != "iife":
             raise InputError("--global-name is for --format iife: ES modules have no global")
-        if not _IDENTIFIER.fullmatch(self.global_name):
-            raise InputError(
-                f"--global-name {self.global_name}: give a name of JavaScript, letters, digits and _, such as digits"
-            )
-        if self.global_name in _TAKEN:
-            raise InputError(f"--global-name {self.global_name} is taken in every page: give another one")
+        if not _IDENTIFIER.fullmatch(name):
+            raise InputError(f"--global-name {name}: give a name of JavaScript, letters, digits and _, such as digits")
+        if name in _TAKEN:
+            raise InputError(f"--global-name {name} is taken in every page: give another one")
 
     def global_of(self, model: str) -> str:
         """The script's global for a model of this name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 
 from .files import MARKER, BundleFile, hashed_file
@@ -14,28 +15,52 @@ from .render_entry import render_manifest
 _MODULE = '<script type="module" src="./page.js"></script>'
 
 
-def render_script(manifest: Manifest, sources: Mapping[str, str], errors: Sequence[str], name: str) -> str:
-    """The source of a script that defines the global `name`. In a worker that the runtime starts it is the worker's."""
-    runtime = merge_script(sources, ("load_script.js", "errors.js"))
-    load = f"{variable_of('load_script.js')}.load"
-    lines = [
-        MARKER,
-        f"var {name} = (() => {{",
-        "'use strict';",
-        f"{runtime}const model = {RUNTIME}({{ url: globalThis.document?.currentScript?.src, {_SOURCE} }});",
-        "if (!model) return undefined;",
-        f"const {{ {', '.join(errors)} }} = model.{variable_of('errors.js')};",
-        f"const manifest = (at) => ({render_manifest(manifest, lambda file: f'at({file!r})')});",
-        f"const load = (options) => model.{load}(manifest, options);",
-        f"const cache = model.{variable_of('load_script.js')}.cacheOf(manifest(String));",
-        f"return {{ load, cache, {', '.join(errors)} }};",
-        "})();",
-    ]
-    return "\n".join(lines) + "\n"
-
-
+_OWN = "url: globalThis.document?.currentScript?.src, "
 _SOURCE = f"source: () => `'use strict';(${{{RUNTIME}}})({{}});`"
 """A worker's whole script: it has its name from who creates it."""
+
+
+def render_script(manifest: Manifest, sources: Mapping[str, str], errors: Sequence[str], name: str) -> str:
+    """The source of a script that defines the global `name`. In a worker that the runtime starts it is the worker's."""
+    lines = [
+        *_start(sources, "load_script.js", _OWN + _SOURCE),
+        "if (!model) return undefined;",
+        f"const manifest = (at) => ({render_manifest(manifest, lambda file: f'at({file!r})')});",
+        *_exports("load_script.js", errors, "manifest(String)"),
+    ]
+    return f"{MARKER}\n{_defined(name, lines, errors)}"
+
+
+def render_whole(manifest: Manifest, sources: Mapping[str, str], errors: Sequence[str], name: str | None) -> str:
+    """As `render_script`, with all files of the model inside; without a name it is an ES module. Its workers are of a
+    script without these files."""
+    files = {file.name: f'"data:;base64,{b64encode(file.data).decode()}"' for file in manifest.files}
+    lines = [
+        *_start(sources, "load.js", _SOURCE),
+        f"const manifest = {render_manifest(manifest, files.__getitem__)};",
+        *_exports("load.js", errors, "manifest"),
+    ]
+    if name is not None:
+        return f"{MARKER}\n{_defined(name, lines, errors)}"
+    return "\n".join([MARKER, *lines, f"export {{ load, cache, {', '.join(errors)} }};"]) + "\n"
+
+
+def _start(sources: Mapping[str, str], root: str, meta: str) -> list[str]:
+    return [f"{merge_script(sources, (root, 'errors.js'))}const model = {RUNTIME}({{ {meta} }});"]
+
+
+def _exports(root: str, errors: Sequence[str], manifest: str) -> list[str]:
+    own = f"model.{variable_of(root)}"
+    return [
+        f"const {{ {', '.join(errors)} }} = model.{variable_of('errors.js')};",
+        f"const load = (options) => {own}.load(manifest, options);",
+        f"const cache = {own}.cacheOf({manifest});",
+    ]
+
+
+def _defined(name: str, lines: Sequence[str], errors: Sequence[str]) -> str:
+    results = f"return {{ load, cache, {', '.join(errors)} }};"
+    return "\n".join([f"var {name} = (() => {{", "'use strict';", *lines, results, "})();"]) + "\n"
 
 
 def render_script_page(page: str, runtime: Mapping[str, BundleFile], script: BundleFile) -> str:

@@ -49,16 +49,18 @@ def render_types(artifact: Artifact, template: str) -> str:
     return text
 
 
-def types_of_script(types: str, name: str) -> str:
-    """The types of model.js as a script that defines the global `name`, for scripts; modules import them."""
-    return f"""{types}
-/** What the script adds to the options. */
-export interface LoadOptions {{
-  /** The folder of the model's files: by default the script's, in a caller's worker that of the worker's script. */
-  base?: string | {{ readonly href: string }};
-}}
+def types_of_script(types: str, name: str, *, alone: bool = False) -> str:
+    """The types of model.js as a script that defines the global `name`, for scripts; modules import them. `alone` it
+    needs no other file."""
+    return f"{types}{'' if alone else _BASE}\nexport as namespace {name};\n"
 
-export as namespace {name};
+
+_BASE = """
+/** What the script adds to the options. */
+export interface LoadOptions {
+  /** The folder of the model's files: by default the script's, in a caller's worker that of the worker's script. */
+  base?: string | { readonly href: string };
+}
 """
 
 

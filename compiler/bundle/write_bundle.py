@@ -17,8 +17,9 @@ from .merge_modules import exported_names, merge_modules
 from .packaging import ESM, Packaging
 from .render_entry import render_entry
 from .render_package import package_files
-from .render_script import render_page_script, render_script, render_script_page
+from .render_script import render_page_script, render_script, render_script_page, render_whole
 from .render_types import render_types, types_of_script
+from .single_file import PAGE_GLOBAL, check_inline, render_single_page
 
 PACKAGE = b'{ "type": "module" }\n'
 """In Node.js scripts are modules where the nearest package.json says so, which may be that of a CommonJS project."""
@@ -78,6 +79,8 @@ def render_files(
     if isolation:
         sources["index.html"] = isolate_page(sources["index.html"])
     types = render_types(artifact, sources["model.d.ts"])
+    if packaging.single_file:
+        return list(_whole_files(artifact, manifest, sources, types, packaging))
     render = _script_files if packaging.format == "iife" else _module_files
     entry, *others = render(artifact, manifest, sources, types, packaging)
     files = [entry, *others, *(isolation_files(sources) if isolation else ()), *manifest.files]
@@ -109,6 +112,22 @@ def _script_files(
     yield BundleFile("model.d.ts", types_of_script(types, name).encode(), "types")
     yield BundleFile("index.html", render_script_page(sources["index.html"], looks, script).encode(), "page")
     yield from (script, *looks.values())
+
+
+def _whole_files(
+    artifact: Artifact, manifest: Manifest, sources: Mapping[str, str], types: str, packaging: Packaging
+) -> Iterator[BundleFile]:
+    """A script and a page, each with all of the model."""
+    check_inline(manifest)
+    name = packaging.global_of(artifact.name) if packaging.format == "iife" else None
+    classes = _classes(sources)
+    page = render_single_page(sources["index.html"], sources, render_whole(manifest, sources, classes, PAGE_GLOBAL))
+    yield BundleFile("model.js", render_whole(manifest, sources, classes, name).encode(), "entry")
+    own = types if name is None else types_of_script(types, name, alone=True)
+    yield BundleFile("model.d.ts", own.encode(), "types")
+    if name is None:
+        yield BundleFile("package.json", PACKAGE, "entry")
+    yield BundleFile("index.html", page.encode(), "page")
 
 
 def _classes(sources: Mapping[str, str]) -> list[str]:

@@ -25,6 +25,11 @@ _OPTIONS = (
         metavar="NAME",
         help="With --format iife: the script's global; by default the name of the model's file.",
     ),
+    click.option(
+        "--single-file",
+        is_flag=True,
+        help="Write model.js and index.html with all files of the model inside: the page runs from a disk, too.",
+    ),
 )
 
 
@@ -32,8 +37,8 @@ def bundle_options(command: Callable[..., None]) -> Callable[..., None]:
     """Adds the options to a command, which receives them as `packaging`."""
 
     @functools.wraps(command)
-    def wrapped(bundle_format: str, global_name: str | None, **others: Any) -> None:
-        command(packaging=Packaging(bundle_format, global_name), **others)
+    def wrapped(bundle_format: str, global_name: str | None, single_file: bool, **others: Any) -> None:
+        command(packaging=Packaging(bundle_format, global_name, single_file), **others)
 
     for option in reversed(_OPTIONS):
         wrapped = option(wrapped)

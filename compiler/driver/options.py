@@ -118,7 +118,7 @@ class Options:
             if self.quantize.runs:
                 need_llvm("quantising by calibration data")
             self.quantize.check()
-        self.packaging.check()
+        self.packaging.check(isolation=self.coop_coep)
         if self.activations not in ACTIVATIONS:
             raise InputError(f"--activations {self.activations}: choose one of {', '.join(ACTIVATIONS)}")
         if self.cpu is not None and self.cpu not in CPUS:
@@ -192,7 +192,8 @@ class Options:
             ("--verify", self.verify),
             ("--dump", self.dump is not None),
             ("--coop-coep", self.coop_coep),
-            (f"--format {self.packaging.format}", self.packaging != ESM),
+            (f"--format {self.packaging.format}", self.packaging.format != ESM.format),
+            ("--single-file", self.packaging.single_file),
             (f"--host {self.host}", self.host != HOSTS[0]),
             (f"--wasm-linker {self.linker}", self.linker != "builtin"),
             (f"--gpu-tiles {self.gpu_tiles}", self.gpu_tiles != GPU_TILES[0]),

@@ -1,5 +1,6 @@
 // Memory and code of a WebAssembly module, with errors that name a remedy.
 import { UnsupportedError } from '../errors.js';
+import { nameOf } from '../fetch/fetch_file.js';
 
 /**
  * @param {number} pages of 64 KiB
@@ -26,5 +27,5 @@ export function allocate(pages, shared = false) {
 export const compile = (code, url, purpose = '') =>
   WebAssembly.compile(code).catch((error) => {
     const hint = `a Content-Security-Policy needs script-src 'wasm-unsafe-eval'${purpose && `, ${purpose}`}`;
-    throw new UnsupportedError('compile', `the browser refused to compile ${url} (${hint}): ${error.message}`);
+    throw new UnsupportedError('compile', `the browser refused to compile ${nameOf(url)} (${hint}): ${error.message}`);
   });

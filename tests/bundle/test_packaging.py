@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
 import subprocess
+from base64 import b64encode
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from webnn_compile.errors import InputError
 
 IIFE = Packaging("iife")
 NPM = Packaging("npm")
+SINGLE = Packaging(single_file=True)
 ROOT = Path(__file__).parents[2]
 
 
@@ -31,11 +34,19 @@ def texts(artifact: Artifact, packaging: Packaging) -> dict[str, str]:
         (Packaging("esm", "digits"), "--global-name is for --format iife: ES modules have no global"),
         (Packaging("iife", "my-model"), "--global-name my-model: give a name of JavaScript"),
         (Packaging("iife", "name"), "--global-name name is taken in every page"),
+        (Packaging("npm", single_file=True), "--single-file and --format npm exclude each other"),
     ],
 )
 def test_what_does_not_go_together_is_refused(packaging: Packaging, message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
         packaging.check()
+
+
+@pytest.mark.parametrize("packaging", [NPM, SINGLE], ids=["npm", "single"])
+def test_files_for_a_host_are_for_what_it_serves(packaging: Packaging) -> None:
+    with pytest.raises(InputError, match=r"--coop-coep and --.* exclude each other"):
+        packaging.check(isolation=True)
+    IIFE.check(isolation=True)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +135,35 @@ def test_the_snippet_is_a_module(tmp_path: Path) -> None:
     subprocess.run(["node", "--check", tmp_path / "main.mjs"], check=True)
 
 
-@pytest.mark.parametrize("packaging", [IIFE, NPM], ids=["iife", "npm"])
+@pytest.mark.parametrize("form", ["esm", "iife"])
+def test_a_single_file_refers_to_no_other(form: str) -> None:
+    files = texts(tiny_artifact(), Packaging(form, single_file=True))
+    assert files.keys() - {"package.json"} == {"model.js", "model.d.ts", "index.html"}
+    for text in (files["model.js"], files["index.html"]):
+        assert not re.search(r"-[0-9a-f]{12}\.|^import\b|import\.meta|\bimport ?\(", text, re.MULTILINE)
+        assert text.count('"data:;base64,') == 4  # two modules, the names of kernels, weights
+    assert "base?" not in files["model.d.ts"]
+
+
+def test_the_policy_of_a_page_has_the_hashes_of_its_elements() -> None:
+    page = texts(tiny_artifact(), SINGLE)["index.html"]
+    (policy,) = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', page)
+    elements = re.findall(r"<(script|style)>(.*?)</\1>", page, re.DOTALL)
+    hashes = [b64encode(hashlib.sha256(text.encode()).digest()).decode() for _, text in elements]
+    assert re.findall(r"'sha256-([^']*)'", policy) == [*hashes[1:], hashes[0]]
+    assert "default-src 'none'" in policy
+    assert "unsafe-inline" not in policy
+
+
+def test_too_large_a_model_for_a_single_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("webnn_compile.bundle.single_file.MOST_INLINE", 8000)
+    message = r"--single-file: the model's files have 8\.\d+ KiB, and 7\.812 KiB is the most: .* Leave --single-file"
+    with pytest.raises(InputError, match=message):
+        write_bundle(tiny_artifact(), tmp_path / "out", packaging=SINGLE)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("packaging", [IIFE, NPM, SINGLE], ids=["iife", "npm", "single"])
 def test_a_bundle_of_another_form_can_be_replaced(tmp_path: Path, packaging: Packaging) -> None:
     out = tmp_path / "out"
     write_bundle(tiny_artifact(), out, packaging=packaging)

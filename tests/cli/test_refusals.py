@@ -126,6 +126,10 @@ BAD_OPTIONS: Mapping[str, tuple[Sequence[str], str]] = {
     "shape of no input": (["--shape", "y=2"], r"a shape is given for 'y', which is no input .*inputs are: 'x'"),
     "report in no folder": (["--report", "none/r.json"], r"--report none/r\.json: there is no folder .*/none; make it"),
     "report to a folder": (["--report", "/"], r"--report / is a folder; give the path of a file"),
+    "no such form": (["--format", "cjs"], r"--format cjs: choose one of esm, iife, npm"),
+    "two forms": (["--format", "npm", "--single-file"], r"--single-file and --format npm exclude each other"),
+    "a form for a host alone": (["--coop-coep", "--single-file"], r"--coop-coep and --single-file exclude each other"),
+    "a global of a module": (["--global-name", "net"], r"--global-name is for --format iife"),
     "no such option": (["--frobnicate"], r"No such option.*--frobnicate"),
 }
 

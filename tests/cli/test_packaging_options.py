@@ -1,0 +1,49 @@
+"""Forms of a bundle by the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import onnx
+import pytest
+from cli.command import SHAPE, contents, network, refused, run
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    proto = network()
+    onnx.helper.set_model_props(proto, {"License": "CC-BY-4.0"})
+    onnx.save(proto, tmp_path / "my net.onnx")
+    return tmp_path / "my net.onnx"
+
+
+def test_a_package_has_the_licence_of_the_model(model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "package"
+    done = run(model, "--out", out, *SHAPE, "--targets", "wasm", "--format", "npm")
+    assert done.exit_code == 0, done.output
+    package = json.loads((out / "package.json").read_text())
+    assert (package["name"], package["license"]) == ("my-net", "CC-BY-4.0")
+    assert "  x: new Float32Array(192), // float32, shape [1, 3, 8, 8]" in (out / "README.md").read_text()
+
+
+def test_a_script_has_the_name_of_the_file_or_another(model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "script"
+    given = (model, "--out", out, *SHAPE, "--targets", "wasm", "--format", "iife")
+    assert run(*given).exit_code == 0
+    assert b"\nvar my_net = (() => {\n" in contents(out)["model.js"]
+    assert run(*given, "--force", "--global-name", "net").exit_code == 0
+    assert b"\nvar net = (() => {\n" in contents(out)["model.js"]
+
+
+def test_a_single_file(model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "single"
+    assert run(model, "--out", out, *SHAPE, "--targets", "wasm", "--single-file").exit_code == 0
+    assert set(contents(out)) == {"model.js", "model.d.ts", "package.json", "index.html"}
+
+
+@pytest.mark.parametrize("options", [("--format", "iife"), ("--single-file",)])
+def test_forms_are_of_bundles(model: Path, tmp_path: Path, options: tuple[str, ...]) -> None:
+    out = tmp_path / "out"
+    refused(run(model, "--out", out, *SHAPE, "--targets", "c", *options), f"{' '.join(options)} is for bundles")
+    assert not out.exists()
