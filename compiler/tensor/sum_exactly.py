@@ -30,8 +30,9 @@ def sum_exactly(program: TensorProgram, choices: LayerChoices) -> TensorProgram:
     """total[i] = sum over k of int32(x[i, k]) * int32(w[k]); y[i] = float32(total[i])
     ->  y[i] = sum over k of float32(x[i, k]) * float32(w[k])
 
-    for constants w and sums that are at most LARGEST in whatever order their terms are added. Other readers convert
-    the sum to int32. Larger sums of matrices are made in parts, which are added up in int32. The choice is `sums`.
+    for sums that are at most LARGEST in whatever order their terms are added, by the elements of a constant w, or what
+    is known of another. Other readers convert the sum to int32. Larger sums of matrices are made in parts, which are
+    added up in int32. The choice is `sums`.
     """
     floats: dict[Buffer, Tensor] = {}
     totals: set[Tensor] = set()
@@ -86,7 +87,7 @@ def _read_floats(t: Tensor, floats: dict[Buffer, Tensor]) -> Tensor:
 
 
 def _count_parts(t: Tensor) -> tuple[Var, int] | None:
-    """The longest axis of `t`, a sum of products with a constant that has columns, and the fewest equal parts of it, of
+    """The longest axis of `t`, a sum of products with an operand that has columns, and the fewest equal parts of it, of
     which sums are at most LARGEST; None for other tensors."""
     if t.dtype != I32 or not isinstance(t.body, Reduce) or t.body.op != "sum":
         return None
@@ -98,21 +99,25 @@ def _count_parts(t: Tensor) -> tuple[Var, int] | None:
         x, w = loaded_operand(way.a), loaded_operand(way.b)
         if x is None or w is None or not way.columns or not way.over or x.buffer is w.buffer:
             continue
-        data = by_buffer[w.buffer].data
-        if data is not None:
-            longest = max(way.over, key=lambda v: v.extent)
-            matrix = t.axes[-1] in way.columns and (t.rank <= 2 or t.extents[0] == 1) and not t.is_dynamic
-            counts = range(1, longest.extent // LEAST + 1) if matrix else ()
-            largest = max(map(abs, span_of(by_buffer[x.buffer])))
-            for n in (1, *(n for n in counts if n > 1 and longest.extent % n == 0)):
-                if largest * _largest_sum(data, w, t.body.axes, longest, n) <= LARGEST:
-                    return longest, n
+        of = by_buffer[w.buffer]
+        if of.data is None and by_buffer[x.buffer].data is not None:
+            continue
+        longest = max(way.over, key=lambda v: v.extent)
+        matrix = t.axes[-1] in way.columns and (t.rank <= 2 or t.extents[0] == 1) and not t.is_dynamic
+        counts = range(1, longest.extent // LEAST + 1) if matrix else ()
+        largest = max(map(abs, span_of(by_buffer[x.buffer])))
+        for n in (1, *(n for n in counts if n > 1 and longest.extent % n == 0)):
+            if largest * _largest_sum(of, w, t.body.axes, longest, n) <= LARGEST:
+                return longest, n
     return None
 
 
-def _largest_sum(data: np.ndarray, w: Load, over: tuple[Var, ...], along: Var, parts: int) -> int:
+def _largest_sum(t: Tensor, w: Load, over: tuple[Var, ...], along: Var, parts: int) -> int:
     """An upper bound of the absolute values in a sum over axes, `along` one of which it is in `parts`, of the elements
-    `w` of `data`."""
+    `w` of a tensor."""
+    data = t.data
+    if data is None:
+        return prod(v.extent for v in over) // parts * max(map(abs, span_of(t)))
     sizes = np.abs(data.astype(np.int64))
     indices = list(w.indices)
     summed = [d for d, i in enumerate(indices) if i in over and indices.count(i) == 1]

@@ -63,6 +63,20 @@ def test_the_largest_sum_that_float32_holds(
     assert products.extents == ((parts,) if parts > 1 else batch) + (3, 2)
 
 
+@pytest.mark.parametrize(
+    ("depth", "batch", "sums", "parts"),
+    [(258, (), F32, 1), (259, (), I32, 1), (512, (), F32, 2), (256, (2,), F32, 1), (512, (2,), I32, 1)],
+)
+def test_operands_that_a_run_computes(depth: int, batch: tuple[int, ...], sums: DType, parts: int) -> None:
+    """Sums that may be as large as 258 times 255 * 255."""
+    nodes = [node("MatMulInteger", ["a", "b"], ["y"])]
+    shapes = {"a": (*batch, 3, depth), "b": (*batch, depth, 2)}
+    proto = model(nodes, shapes, ["y"], dtype=onnx.TensorProto.UINT8)
+    after = check(proto, {n: np.full(shape, 255, np.uint8) for n, shape in shapes.items()}, sums)
+    products = next(t for t in after.tensors if isinstance(t.body, Reduce) and isinstance(t.body.value, Binary))
+    assert products.extents == ((parts,) if parts > 1 else batch) + (3, 2)
+
+
 def test_readers_have_floats_or_convert_them() -> None:
     generator = np.random.default_rng(3)
     w, x = random_integers(generator, (8, 4), np.int8), random_integers(generator, (3, 8), np.uint8)
