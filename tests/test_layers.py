@@ -65,10 +65,12 @@ ALLOWED: dict[str, set[str]] = {
     "tune": CORE
     | {"text", "bundle", "codegen", "native", "tensor", "schedule", "pipeline", "cpu", "gpu", "execution"}
     | {"records", "driver"},
+    "report": CORE
+    | {"text", "bundle", "graph", "tensor", "passes", "codegen", "glsl", "native", "pipeline", "cpu", "gpu", "driver"},
     "compile_page": {"errors", "program", "system", "text", "bundle", "frontends", "records"}
     | {"quantization", "driver", "tune"},
     "cli": {"errors", "program", "system", "text", "values", "frontends", "bundle", "records", "driver", "tune"}
-    | {"quantization", "formats", "pictures", "sounds", "serve", "compile_page", RPC},
+    | {"quantization", "formats", "pictures", "sounds", "serve", "report", "compile_page", RPC},
 }
 """Imports allowed to each part besides itself. Only `__init__` and `__main__` stand above."""
 

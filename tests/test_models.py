@@ -22,6 +22,9 @@ from webnn_compile.bundle.write_bundle import SHARD_BYTES
 from webnn_compile.driver.build import Report, build
 from webnn_compile.driver.options import Options
 from webnn_compile.frontends.model_inputs import ModelInputs
+from webnn_compile.report.describe_build import describe_build
+from webnn_compile.report.page_data import Peak
+from webnn_compile.report.render_page import render_page
 from webnn_compile.tensor.halves import fits_half
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -102,7 +105,7 @@ def resnet(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Report]:
     """The bundle of ResNet18, and the report of its compilation."""
     network = next(n for n in NETWORKS if n.file == "resnet18_imagenet")
     out = tmp_path_factory.mktemp("resnet18") / "bundle"
-    options = Options(ModelInputs(network.shapes), targets=("wasm",))
+    options = Options(ModelInputs(network.shapes), targets=("wasm",), report=out.with_name("report.html"))
     return out, build(path_of(network), out, options, lambda _: None, lambda _: None)
 
 
@@ -126,6 +129,15 @@ def test_resnet18_has_its_weights_once_in_shards(resnet: tuple[Path, Report]) ->
     floats = sum(a.nbytes // 2 if a.ndim == 2 and fits_half(a) else a.nbytes for a in arrays)
     # BatchNorm is folded into filters, which are float16s no more; channels are padded to a multiple of 4.
     assert 0.99 * floats < sum(shards) < 1.01 * floats
+
+
+def test_the_report_of_resnet18_is_a_small_page(resnet: tuple[Path, Report]) -> None:
+    """Sources are compressed: LLVM's text alone has 2 MB."""
+    options = Options(targets=("wasm",), peaks={"wasm": (100.0, 20.0)})
+    assert resnet[1].wasm is not None
+    page = render_page(describe_build(resnet[1], options, lambda _: Peak(1, 1)))
+    assert len(page.encode()) < 600_000
+    assert page.count('class="node ') == sum(resnet[1].operators.values()) + len(resnet[1].wasm.program.launches)
 
 
 def test_resnet18_shares_kernels_and_reuses_memory(resnet: tuple[Path, Report]) -> None:

@@ -11,6 +11,7 @@ import click
 from ..bundle.packaging import Packaging
 from ..driver.compile_target import PRECISIONS
 from ..driver.options import ACTIVATIONS, CPUS, GPU_TILES, HOSTS, Options
+from ..driver.profiles import Profile
 from ..driver.targets import bundled_targets
 from ..errors import InputError
 from ..formats.formats import Formats
@@ -24,6 +25,7 @@ from .explained import DEBUG, explained
 from .input_options import input_options
 from .progress import Progress
 from .quantize_options import quantize_options
+from .report_options import PeakOption, ProfileOption
 from .terminal import error_console, say
 
 if TYPE_CHECKING:
@@ -176,7 +178,24 @@ def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
     "--report",
     type=FILE,
     metavar="FILE",
-    help="Write sizes, kernels, times and files as JSON.",
+    help="Write what was compiled: a page of kernels, graphs and memory to a FILE.html, figures as JSON to others.",
+)
+@click.option(
+    "--profile",
+    "profiles",
+    type=ProfileOption(),
+    metavar="TARGET=FILE.json",
+    multiple=True,
+    help="Times for that page: what model.profile() gave for a bundle of the same model and options, as JSON.",
+)
+@click.option(
+    "--peak",
+    "peaks",
+    type=PeakOption(),
+    metavar="TARGET=GFLOPS,GBYTES",
+    multiple=True,
+    help="What a target's device does in a second, for the page's roofline: billions of operations, and of bytes from "
+    "memory. Of a processor it is measured here by default.",
 )
 @click.option(
     "--host",
@@ -236,6 +255,8 @@ def main(
     verify: bool,
     dump: str | None,
     report: Path | None,
+    profiles: tuple[tuple[str, Profile], ...],
+    peaks: tuple[tuple[str, tuple[float, float]], ...],
     host: str,
     records: tuple[Path, ...],
     for_device: str | None,
@@ -287,6 +308,8 @@ def main(
             compile_memory=compile_memory,
             processes=None,
             report=report,
+            profiles=dict(profiles),
+            peaks=dict(peaks),
             records=records,
             for_device=for_device,
         )
@@ -297,7 +320,11 @@ def main(
         with warnings.catch_warnings(), progress:
             warnings.showwarning = _show_warning
             result = build(model, out, options, progress.phase, say)
-        if report is not None:
+        if report is not None and options.page:
+            from ..report.write_page import write_page
+
+            write_page(result, options, report)
+        elif report is not None:
             write_report(result, report)
         print_report(result, out, stderr=dump is not None)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from os.path import isdir  # that of a Path raises an error for a long name
 from pathlib import Path
 
 from ..bundle import ESM, VARIANTS, Packaging
@@ -208,9 +209,9 @@ class Options:
             raise InputError(f"--for-device {self.for_device} chooses among records: give --records, too")
         if self.report is not None:
             folder = self.report.resolve().parent
-            if not folder.is_dir():
+            if not isdir(folder):
                 raise InputError(f"--report {self.report}: there is no folder {folder}; make it first")
-            if self.report.is_dir():
+            if isdir(self.report):
                 raise InputError(f"--report {self.report} is a folder; give the path of a file")
         for option, given in (("--profile", self.profiles), ("--peak", self.peaks)):
             unknown = [t for t in given if t not in self.targets]

@@ -1,4 +1,4 @@
-"""Numbers of bytes as people read them."""
+"""Numbers of bytes, and others, as people read them."""
 
 from __future__ import annotations
 
@@ -9,3 +9,11 @@ def size(n: int) -> str:
         if n >= step:
             return f"{n / step:.1f} {unit}"
     return f"{n} bytes"
+
+
+def count(n: int) -> str:
+    """A number of operations, say, in three digits."""
+    for unit, step in (("T", 10**12), ("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        if n >= step:
+            return f"{n / step:.3g} {unit}"
+    return str(n)

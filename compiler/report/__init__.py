@@ -1,0 +1,1 @@
+"""Reports of a build for people: one page, which needs no other file."""

@@ -1,0 +1,62 @@
+"""All that a page shows of a build."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..driver.options import Options
+from ..driver.report_data import Report
+from ..errors import InternalError
+from ..program.program import TensorSpec
+from ..text.size import size
+from .describe_graph import describe_graph
+from .describe_target import Measure, describe_targets, join_notes
+from .page_data import File, Page
+
+
+def describe_build(report: Report, options: Options, measure: Measure) -> Page:
+    """The page of a build with these options; `measure` finds the peak of this machine's processor."""
+    if report.graphs is None:
+        raise InternalError("describe_build: the build kept no graphs, as it does where a page is the report")
+    return Page(
+        report.model,
+        tuple(_facts(report)),
+        describe_graph(*report.graphs),
+        report.graph_nodes,
+        tuple(describe_targets(report, options, measure)),
+        join_notes(_notes(report)),
+        tuple(File(f.name, f.bytes, f.kind) for f in report.files),
+    )
+
+
+def _facts(report: Report) -> Iterator[tuple[str, str]]:
+    yield "Inputs", ", ".join(map(_tensor, report.inputs)) or "none"
+    yield "Outputs", ", ".join(map(_tensor, report.outputs)) or "none"
+    if report.dimensions:
+        yield "Sizes that vary", "; ".join(f"{d.name}: {d.span}" for d in report.dimensions)
+    counts = ", ".join(f"{n} {op}" for op, n in sorted(report.operators.items(), key=lambda c: (-c[1], c[0])))
+    yield "Operators", f"{report.operators.total()}: {counts}" if counts else "none"
+    yield "Weights", ", ".join(f"{size(n)} {name}" for name, n in report.weight_types.items()) or "none"
+    yield "Precision", report.precision
+    for c in report.comparisons:
+        error = f"largest error {c.error:.1e}, of {c.output}; {c.tolerance:.1e} is allowed"
+        yield f"Verified, {c.backend}", error
+
+
+def _tensor(t: TensorSpec) -> str:
+    return f"{t.name}: {t.dtype}[{'x'.join(map(str, t.shown))}]"
+
+
+def _notes(report: Report) -> Iterator[tuple[str, str, str]]:
+    """Reasons that are the same on all targets, as what, where and why."""
+    for refusal in report.refusals:
+        yield "a branch of the model", "refused by runs", refusal.text
+    for backend, why in report.uncompared.items():
+        yield backend, "not compared with onnxruntime", why
+    if report.quantization is not None:
+        for layer in report.quantization.layers:
+            what = f"{layer.node} ({layer.operator})"
+            if layer.kept:
+                yield what, "left in float32", layer.kept
+            else:
+                yield what, f"quantised: {layer.form}", "its error is within the bound"
