@@ -4,7 +4,7 @@ from ..program.program import TensorSpec
 from .artifact import BYTE_VARIANTS, VARIANTS, Artifact, DeviceArtifact, HostArtifact, KernelInfo, WasmArtifact
 from .files import BundleFile
 from .folder import FolderKind, WrittenFile, check_free, write_folder
-from .manifest import Manifest, make_manifest
+from .manifest import SHARD_BYTES, Manifest, make_manifest
 from .packaging import ESM, FORMATS, Packaging
 from .place_memory import MemoryLayout, place_memory
 from .write_bundle import BUNDLE, render_bundle, render_files, write_bundle
@@ -14,6 +14,7 @@ __all__ = [
     "BYTE_VARIANTS",
     "ESM",
     "FORMATS",
+    "SHARD_BYTES",
     "VARIANTS",
     "Artifact",
     "BundleFile",

@@ -228,6 +228,13 @@ def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
     help="Memory that compiling may take, by estimate. By default three quarters of this machine's.",
 )
 @click.option(
+    "--page-memory",
+    type=SizeOption(),
+    metavar="120MB",
+    help="Memory that the model may take in a page, on each backend, at its peak: fewer convolutions are computed by "
+    "Winograd's algorithm, whose filters take up to four times as much as the model's.",
+)
+@click.option(
     "--list-targets",
     is_flag=True,
     is_eager=True,
@@ -266,6 +273,7 @@ def main(
     force: bool,
     no_cache: bool,
     compile_memory: int | None,
+    page_memory: int | None,
     debug: bool,
 ) -> None:
     """Compile MODEL (an ONNX file) into a folder that any web server can host.
@@ -306,6 +314,7 @@ def main(
             force=force,
             cache=not no_cache,
             compile_memory=compile_memory,
+            page_memory=page_memory,
             processes=None,
             report=report,
             profiles=dict(profiles),

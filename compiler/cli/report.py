@@ -97,6 +97,9 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
         yield report.wasm.artifact.backend, _wasm(report.wasm, report.memory)
         yield from _products(report.wasm.program.launches, always=few_bits)
         yield from _prepared(report.wasm.program)
+    if report.peaks:
+        each = ", ".join(f"{target} {size(n)}" for target, n in report.peaks.items())
+        yield "peak", f"memory in a page while it loads: {each}"
     if report.alone is not None:
         program = report.alone.program
         yield report.alone.target, _alone(program)
@@ -282,6 +285,7 @@ def write_report(report: Report, path: Path) -> None:
         "refusals": [r.text for r in report.refusals],
         "precision": report.precision,
         "bytes": {"weights": report.weights, "weight_types": dict(report.weight_types)},
+        "page_memory": dict(report.peaks),
         "targets": {
             **{d.program.backend: _device_data(d) for d in report.devices},
             **({report.alone.target: _program_data(report.alone.program, {})} if report.alone else {}),

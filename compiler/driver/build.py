@@ -36,7 +36,8 @@ from ..tensor.program import Rewritten
 from ..text.printable import printable
 from .build_wasm import memory_bytes
 from .cpu_target import CpuTarget, run_native
-from .optimise_model import import_graph, optimise_model
+from .limit_memory import lower_limits, page_memory
+from .optimise_model import Optimised, import_graph, optimise_model
 from .options import Options
 from .profiles import check_profiles
 from .quantize_first import Source, quantize_first
@@ -47,6 +48,7 @@ from .work import Phase, Work
 from .write_alone import write_alone
 
 if TYPE_CHECKING:
+    from .bundle_part import BundlePart
     from .compile_target import CompileTarget
     from .measure_layer import LayerError
 
@@ -157,25 +159,21 @@ def _make_artifact(model: Source, work: Work, report: Report) -> Artifact:
     with work.timed("optimise"):
         optimised = optimise_model(graph, work)
         report.graph_nodes = len(optimised.graph.nodes)
-        # Needed without a CPU target, too: to verify, and for the specifications of inputs and outputs.
-        processor = next(t for t in TARGETS.values() if isinstance(t, CpuTarget) and t.preference is not None)
-        lowered = processor.lower(optimised, work)
     if options.page:
         report.graphs = graph, optimised.graph
-    rewritten = list(lowered.rewritten)
-    weights = Weights()
-    for target in [t for t in TARGETS.values() if t.name in options.targets]:
-        own = lowered
-        if not isinstance(target, CpuTarget):
-            with work.timed("optimise", target.name):
-                own = target.lower(optimised, work)
-                rewritten += own.rewritten
-        part = target.bundle(own, weights, work, optimised)
-        report.parts.append(part)
-        if options.page:
-            report.lowered[target.name] = own
-        if options.records:
-            report.recorded[target.name] = use_of_records(work.recorded(target.name), own.decisions, part.plan)
+    made = _make_parts(optimised, work)
+    while lower_limits(made.parts, made.lowered, made.weights, work):
+        made = _make_parts(optimised, work)
+    lowered, weights = made.on_processor, made.weights
+    report.parts = list(made.parts.values())
+    if options.page:
+        report.lowered = made.lowered
+    if options.records:
+        report.recorded = {
+            name: use_of_records(work.recorded(name), made.lowered[name].decisions, part.plan)
+            for name, part in made.parts.items()
+        }
+    report.peaks = {name: page_memory(part, work.name, weights).total for name, part in made.parts.items()}
     check_profiles(options.profiles, {p.artifact.backend: p.timed for p in report.parts})
     if options.records:
         report.unused = sorted({r.target for r in work.records.records} - set(options.targets))
@@ -185,7 +183,7 @@ def _make_artifact(model: Source, work: Work, report: Report) -> Artifact:
     if options.verify:
         with work.timed("verify"):
             report.comparisons = _verify(model, lowered, report, work, weights)
-            report.layers = _measure(rewritten, report.cache)
+            report.layers = _measure([r for own in made.all_lowered for r in own.rewritten], report.cache)
     blob = weights.blob()
     parts = _by_preference(report)
     artifact = Artifact(
@@ -210,6 +208,36 @@ def _packaging(model: Source, options: Options) -> Packaging:
     """The options' packaging, with what the model's file says for a package."""
     packaging = options.packaging
     return replace(packaging, licence=describe_model(model).licence) if packaging.format == "npm" else packaging
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """By target the part of a bundle, and the model as it was lowered for it; `on_processor` for a processor, which is
+    needed without such a target, too: to verify, and for the specifications of inputs and outputs."""
+
+    parts: dict[str, BundlePart]
+    lowered: dict[str, Lowered]
+    on_processor: Lowered
+    weights: Weights
+
+    @property
+    def all_lowered(self) -> list[Lowered]:
+        return [self.on_processor, *(own for own in self.lowered.values() if own is not self.on_processor)]
+
+
+def _make_parts(optimised: Optimised, work: Work) -> _Parts:
+    """Lowers and compiles for each target of the options, within the `filters` of the work."""
+    with work.timed("optimise"):
+        processor = next(t for t in TARGETS.values() if isinstance(t, CpuTarget) and t.preference is not None)
+        made = _Parts({}, {}, processor.lower(optimised, work), Weights())
+    for target in [t for t in TARGETS.values() if t.name in work.options.targets]:
+        own = made.on_processor
+        if not isinstance(target, CpuTarget):
+            with work.timed("optimise", target.name):
+                own = target.lower(optimised, work)
+        made.lowered[target.name] = own
+        made.parts[target.name] = target.bundle(own, made.weights, work, optimised)
+    return made
 
 
 def _pictures(work: Work) -> dict[str, int]:

@@ -52,7 +52,10 @@ class CpuTarget(CompileTarget):
         choose = choose_tile(CPU_COSTS) if work.options.fast_math else None
         layers = work.choices(self.tuned_as or self.name).layers
         name, level, observe = model.graph.name, work.options.opt_level, work.observer(self.name)
-        return lower_tensors(name, model.tensors, observe, level, policy=policy, choose=choose, choices=layers)
+        filters = work.filters.get(self.name)
+        return lower_tensors(
+            name, model.tensors, observe, level, policy=policy, choose=choose, choices=layers, filters=filters
+        )
 
     def compile(self, lowered: Lowered, work: Work) -> CompiledModel:
         return self.run(lowered, work, work.choices(self.tuned_as or self.name).kernels)

@@ -56,6 +56,7 @@ class DeviceTarget(CompileTarget):
             o.opt_level,
             fast_math=o.fast_math,
             choices=work.choices(self.name).layers,
+            filters=work.filters.get(self.name),
         )
 
     def compile(self, lowered: Lowered, work: Work) -> DeviceModel:

@@ -74,7 +74,8 @@ class Options:
     a model that runs in this process.
 
     `processes` compile kernels, where these are many; None is one for each core. A program that sets more than one must
-    be importable without side effects. `compile_memory` is in bytes, None a share of this machine's. `records` are
+    be importable without side effects. `compile_memory` is in bytes, None a share of this machine's; `page_memory`, in
+    bytes, is what the bundle may take on each backend. `records` are
     files of webnn-tune, whose choices kernels and layers take: `for_device` names the device that counts, None all.
     `cpu`, of CPUS, is what C source or a library is for; None leaves it to the target; with
     `embed_weights` C source has them as constants, too. `quantize`: what is computed in fewer bits.
@@ -101,6 +102,7 @@ class Options:
     force: bool = False
     cache: bool = True
     compile_memory: int | None = None
+    page_memory: int | None = None
     processes: int | None = 1
     report: Path | None = None
     profiles: Mapping[str, Profile] = field(default_factory=dict)
@@ -198,6 +200,7 @@ class Options:
             (f"--host {self.host}", self.host != HOSTS[0]),
             (f"--wasm-linker {self.linker}", self.linker != "builtin"),
             (f"--gpu-tiles {self.gpu_tiles}", self.gpu_tiles != GPU_TILES[0]),
+            ("--page-memory", self.page_memory is not None),
             (f"--precision {self.precision}", self.precision != PRECISIONS[0]),
         ):
             if is_set:

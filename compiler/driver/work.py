@@ -24,7 +24,8 @@ Phase = Callable[[str], None]
 class Work:
     """`name` is the model's, printable. `dump` observes stages common to all targets; `seconds` are times by phase.
     `explicit` are the choices of targets that a search makes. `pictures` and `sounds` are inputs of the model that
-    these fill, once it is imported."""
+    these fill, once it is imported. `filters` are by target the most bytes that Winograd's algorithm may prepare, where
+    the page's memory limits them."""
 
     name: str
     options: Options
@@ -35,6 +36,7 @@ class Work:
     explicit: Mapping[str, TargetChoices] = field(default_factory=dict)
     pictures: list[PictureInput] = field(default_factory=list)
     sounds: list[SoundInput] = field(default_factory=list)
+    filters: dict[str, int] = field(default_factory=dict)
     _files: list[RecordFile] = field(default_factory=list)
 
     @contextmanager

@@ -21,10 +21,13 @@ def lower_for_device(
     *,
     fast_math: bool = True,
     choices: LayerChoices = default_layers,
+    filters: int | None = None,
 ) -> Lowered:
-    """`fast_math` allows convolutions by Winograd's algorithm. `choices` are those of layers."""
+    """`fast_math` allows convolutions by Winograd's algorithm, with so many bytes of `filters`. `choices` are those of
+    layers."""
     choose = choice_for(backend) if fast_math else None
-    return lower_tensors(name, tensors, observe, opt_level, backend.layouts, choose, choices=choices)
+    layouts = backend.layouts
+    return lower_tensors(name, tensors, observe, opt_level, layouts, choose, choices=choices, filters=filters)
 
 
 def choice_for(backend: DeviceBackend) -> Choice:

@@ -53,11 +53,12 @@ def lower_tensors(
     choose: Choice | None = None,
     costs: CpuCosts = CPU_COSTS,
     choices: LayerChoices = default_layers,
+    filters: int | None = None,
 ) -> Lowered:
     """Tensors become groups, groups naive kernels with memory for each result. `choices` are those of layers:
-    `winograd`, `band`, `split_k`, `stages`."""
+    `winograd`, `band`, `split_k`, `stages`; `filters` are the most bytes that Winograd's algorithm may prepare."""
     listed = DecisionList(choices)
-    lowering = _Lowering(TensorOptions(opt_level, policy, choose, costs, listed), observe)
+    lowering = _Lowering(TensorOptions(opt_level, policy, choose, costs, listed, filters), observe)
     lowered = lowering.region(tensors, {}, frozenset())
     outputs = tuple(t for _, t in lowered.tensors.outputs)
     ports = (

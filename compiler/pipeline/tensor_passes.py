@@ -46,13 +46,14 @@ from ..tensor.use_winograd import Choice, use_winograd
 class TensorOptions:
     """Facts that decide how tensors are computed: `policy` is the layout policy of the family of targets, `choose`
     picks the convolutions to compute by Winograd's algorithm, `choices` are those of layers. Below `opt_level` 2 every
-    tensor is row-major, and computed as its operator has it."""
+    tensor is row-major, and computed as its operator has it. `filters` are the most bytes of transformed filters."""
 
     opt_level: int = 2
     policy: LayoutPolicy = CPU_LAYOUTS
     choose: Choice | None = None
     costs: CpuCosts = CPU_COSTS
     choices: LayerChoices = default_layers
+    filters: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,8 @@ def _merge_taps(program: TensorProgram, options: TensorOptions) -> TensorProgram
 def _use_winograd(program: TensorProgram, options: TensorOptions) -> TensorProgram:
     if options.opt_level < 2 or options.choose is None:
         return program
-    return use_winograd(program, options.choose, options.choices, flat_tiles=options.policy.windows is not None)
+    flat = options.policy.windows is not None
+    return use_winograd(program, options.choose, options.choices, flat_tiles=flat, most=options.filters)
 
 
 def _sum_exactly(program: TensorProgram, options: TensorOptions) -> TensorProgram:

@@ -14,13 +14,15 @@ dimension, the flattened tile index.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 
+from ..dtypes import F32
 from ..ir.entry import Entry
-from ..ir.nodes import Const, Expr, Origin
+from ..ir.nodes import Buffer, Const, Expr, Origin
 from ..ir.simplify import simplify_expr
 from .layer_choices import LayerChoices, default_layers
 from .match_convolution import Convolution, match_convolution
@@ -36,19 +38,30 @@ None: the direct convolution."""
 
 
 def use_winograd(
-    program: TensorProgram, choose: Choice, choices: LayerChoices = default_layers, *, flat_tiles: bool = False
+    program: TensorProgram,
+    choose: Choice,
+    choices: LayerChoices = default_layers,
+    *,
+    flat_tiles: bool = False,
+    most: int | None = None,
 ) -> TensorProgram:
     """The program with the convolutions that `choose` picks computed by tiles. `flat_tiles`: one dimension is the
-    flattened tile index. The choice is `winograd` of the result."""
+    flattened tile index. Transformed filters take `most` bytes in all, where that is given. The choice is `winograd` of
+    the result."""
     rewritten: list[Rewritten] = []
     channels_last, windows = set(program.channels_last), set(program.windows)
-    alike = Counter(_shapes(t, c) for t in program.tensors if (c := match_convolution(t)) is not None)
+    layers = [(t, c) for t in program.tensors if (c := match_convolution(t)) is not None]
+    alike = Counter(_shapes(t, c) for t, c in layers)
+    rooms = None if most is None else _share(most, [(t, c, choose(t, c, alike[_shapes(t, c)])[0]) for t, c in layers])
 
     def make(t: Tensor) -> tuple[Tensor, ...]:
         match = match_convolution(t)
         if match is None:
             return (t,)
-        tile = choices(t).choose("winograd", choose(t, match, alike[_shapes(t, match)]))
+        options = choose(t, match, alike[_shapes(t, match)])
+        if rooms is not None:
+            options = [o for o in options if o is None or filter_bytes(match, o) <= rooms[t.buffer]]
+        tile = choices(t).choose("winograd", options)
         if tile is None:
             return (t,)
         stages = by_tiles(t, match, tile, flat_tiles=flat_tiles)
@@ -72,6 +85,23 @@ def use_winograd(
         windows=frozenset(windows),
         rewritten=tuple(rewritten),
     )
+
+
+def filter_bytes(conv: Convolution, tile: OutputTile) -> int:
+    """Of the transformed filters of a convolution."""
+    filters, channels = conv.weights.extents[:2]
+    return (tile[0] + 2) * (tile[1] + 2) * filters * channels * F32.bytes
+
+
+def _share(most: int, layers: Sequence[tuple[Tensor, Convolution, OutputTile | None]]) -> Mapping[Buffer, int]:
+    """The bytes that filters of each layer may take of `most`: those of its tile, or none. What tiles save goes with
+    the multiplications, hence for each byte of filters with the positions: layers of large images come first."""
+    rooms = {}
+    for t, conv, tile in sorted(layers, key=lambda layer: -prod((*layer[0].extents[2:], layer[0].extents[0]))):
+        size = 0 if tile is None else filter_bytes(conv, tile)
+        rooms[t.buffer] = size if size <= most else 0
+        most -= rooms[t.buffer]
+    return rooms
 
 
 def _shapes(t: Tensor, conv: Convolution) -> tuple[object, ...]:

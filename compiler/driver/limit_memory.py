@@ -1,0 +1,101 @@
+"""What a bundle takes of a page's memory at its peak, and the choice of convolutions that stays below `--page-memory`.
+
+What a model takes above its weights and tensors are filters that Winograd's algorithm prepares at load, up to four
+times the model's own: where a backend exceeds the limit, it is lowered again with fewer of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..bundle import SHARD_BYTES, HostArtifact, WasmArtifact, place_memory
+from ..errors import InputError
+from ..pipeline.lowered import Lowered
+from ..pipeline.weights import Weights
+from ..text.size import size
+from .build_device import DeviceBuild
+from .build_wasm import WasmBuild
+from .work import Work
+
+if TYPE_CHECKING:
+    from .bundle_part import BundlePart
+
+ARRIVING = 2 * SHARD_BYTES
+"""Bytes of weights that the runtime receives at once (fetch_weights.js)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageMemory:
+    """Bytes by what they are for; `other` are code, stacks and weights on their way."""
+
+    weights: int
+    prepared: int
+    tensors: int
+    other: int
+
+    @property
+    def total(self) -> int:
+        return self.weights + self.prepared + self.tensors + self.other
+
+
+def page_memory(part: BundlePart, name: str, weights: Weights) -> PageMemory:
+    """Of one backend of the model `name`, while it loads, which is the peak. The largest, of modules for several
+    processors."""
+    if isinstance(part, WasmBuild):
+        held = len(weights.blob()) + sum(n for _, n in weights.halves)
+        modules = (part.artifact, *part.artifact.in_bytes.values())
+        return max((_of_module(name, m, held) for m in modules), key=lambda m: m.total)
+    assert isinstance(part, DeviceBuild)
+    program, host = part.program, part.artifact.host
+    uploaded = {program.values[c.value].storage for c in program.constants}
+    computed = {program.values[launch.arguments[-1]].storage for launch in program.prepare} - uploaded
+    of_weights, prepared = (sum(program.storages[i].bytes for i in which) for which in (uploaded, computed))
+    tensors = sum(s.bytes for s in program.storages) - of_weights - prepared
+    arriving = ARRIVING + max((c.bytes for c in program.constants), default=0)
+    return PageMemory(of_weights, prepared, tensors, arriving + (0 if host is None else _of_host(name, host)))
+
+
+def _of_module(name: str, module: WasmArtifact, weights: int) -> PageMemory:
+    total = place_memory(name, module.heap_base, weights + module.prepared_bytes, module.arena_bytes).bytes
+    known = (weights, module.prepared_bytes, module.arena_bytes)
+    return PageMemory(*known, total - sum(known) + ARRIVING)
+
+
+def _of_host(name: str, host: HostArtifact) -> int:
+    return place_memory(name, host.heap_base, host.weights_bytes + host.prepared_bytes, host.arena_bytes).bytes
+
+
+def lower_limits(parts: Mapping[str, BundlePart], lowered: Mapping[str, Lowered], weights: Weights, work: Work) -> bool:
+    """Whether a backend takes more than the options allow, and how much its filters may take next is now in
+    `work.filters`. InputError where no filters are left that could be spared."""
+    limit, again = work.options.page_memory, False
+    if limit is None:
+        return False
+    for name, part in parts.items():
+        memory = page_memory(part, work.name, weights)
+        if memory.total <= limit:
+            continue
+        filters = sum(r.tensors[1].buffer.size * r.tensors[1].dtype.bytes for r in lowered[name].rewritten)
+        if not filters:
+            raise InputError(_too_much(name, limit, memory))
+        # Tensors and packed weights change, too: so the limit is approached from above, by a layer at least.
+        work.filters[name] = min(filters - (memory.total - limit) * 3 // 4, filters - 1)
+        again = True
+    return again
+
+
+def _too_much(target: str, limit: int, memory: PageMemory) -> str:
+    parts = {
+        "weights": memory.weights,
+        "computed from them at load": memory.prepared,
+        "tensors at their peak": memory.tensors,
+        "code, stack and what is arriving": memory.other,
+    }
+    each = ", ".join(f"{what} {size(n)}" for what, n in parts.items() if n)
+    return (
+        f"--page-memory {size(limit)}: on {target} the model takes {size(memory.total)} with no convolution by "
+        f"Winograd's algorithm: {each}; allow that much, fix smaller sizes (--dim, the `most` of a --picture's "
+        "format), quantise the model (--quantize int8), or leave the target out"
+    )
