@@ -7,6 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .answers.answering import Answering
+from .answers.formats import AnswerLike, answers_of
+from .answers.labels import labels_of
 from .driver.build import build_manifest
 from .driver.optimise_model import import_graph, optimise_model
 from .driver.options import ACTIVATIONS, Options
@@ -43,6 +46,8 @@ def compile(
     constants: Mapping[str, object] | None = None,
     pictures: Mapping[str, FormatLike] | None = None,
     sounds: Mapping[str, SoundLike] | None = None,
+    answers: Sequence[AnswerLike] = (),
+    labels: str | Path | Sequence[str] | None = None,
     threads: int = 1,
     fast_math: bool = True,
     precision: str = "f32",
@@ -51,7 +56,7 @@ def compile(
     compile_memory: int | None = None,
     records: str | Path | Sequence[str | Path] = (),
     for_device: str | None = None,
-) -> CompiledModel | RemoteModel:
+) -> CompiledModel | RemoteModel | Answering:
     """A model that runs in this process, or in a tab: `compile(...).run({name: array}) -> {name: array}`.
 
     `target`: "native" (this CPU), "c" (the same through a C compiler), "wasm", "wasm-relaxed" and "wasm-signed"
@@ -63,16 +68,16 @@ def compile(
     inputs that never change. `pictures` are formats of inputs that pictures fill: names of FORMATS, or objects of JSON
     as --picture reads them; such an input is int32 [height, width] then, words of red, green, blue and alpha, red
     lowest. `sounds` are those of inputs that sounds fill, as --sound reads them: float32 [samples] then, of one channel
-    at the format's rate (`webnn_compile.sounds.prepare.samples_of` makes such). "native" and "c" run on so many
-    `threads`, with the same results. `fast_math` allows algorithms that round otherwise than the model's own operators,
-    for convolutions up to 1e-3 of the largest result. `precision` "f16" rounds large constants to float16, and on
-    "webgpu", "opencl" and "cuda" tensors between kernels; sums are float32 everywhere. "tf32", on "cuda", rounds
-    operands of large products to ten bits of fraction. "f16-fast": as `--precision` of the command line. `activations`,
-    "model", "f32" or "int8": as `--activations` of the command line. With `cache`, kernels of earlier calls come from
-    the user's cache folder. `compile_memory`, in bytes, is what compiling may take, by estimate; by default three
-    quarters of the machine's memory. `records` are files of webnn-tune, whose schedules are used where they fit;
-    `for_device` is the device that counts among theirs, by its name or part of it. Raises InputError and
-    UnsupportedError.
+    at the format's rate (`webnn_compile.sounds.prepare.samples_of` makes such). `answers`, as --answer has them, are
+    what runs return in place of outputs, with `labels`: a file, or a list. "native" and "c" run on so many `threads`,
+    with the same results. `fast_math` allows algorithms that round otherwise than the model's own operators, for
+    convolutions up to 1e-3 of the largest result. `precision` "f16" rounds large constants to float16, and on "webgpu",
+    "opencl" and "cuda" tensors between kernels; sums are float32 everywhere. "tf32", on "cuda", rounds operands of
+    large products to ten bits of fraction. "f16-fast": as `--precision` of the command line. `activations`, "model",
+    "f32" or "int8": as `--activations` of the command line. With `cache`, kernels of earlier calls come from the user's
+    cache folder. `compile_memory`, in bytes, is what compiling may take, by estimate; by default three quarters of the
+    machine's memory. `records` are files of webnn-tune, whose schedules are used where they fit; `for_device` is the
+    device that counts among theirs, by its name or part of it. Raises InputError and UnsupportedError.
     """
     remote = target.startswith(PREFIX)
     name = parse_remote(target)[1] if remote else target
@@ -87,6 +92,8 @@ def compile(
         model_inputs(shapes, dims, constants),
         PICTURES.by_input(pictures or {}),
         SOUNDS.by_input(sounds or {}),
+        answers_of(answers),
+        labels_of(labels),
         fast_math=fast_math,
         precision=precision,
         activations=activations,
@@ -102,7 +109,7 @@ def compile(
     optimised = optimise_model(import_graph(model, work), work)
     compiled = compile_remote(target, optimised, work) if remote else row.compile(row.lower(optimised, work), work)
     work.cache.trim()
-    return compiled
+    return Answering(compiled, work.answers) if work.answers else compiled
 
 
 def build_bundle(

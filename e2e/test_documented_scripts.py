@@ -32,6 +32,7 @@ class Setting:
 BUNDLES: dict[str, tuple[onnx.ModelProto, tuple[str, ...]]] = {
     "digits": (classifier(shape=(1, 1, 32, 32)), ()),
     "pictures": (classifier("input", "output"), ("--picture", "input=imagenet")),
+    "answers": (classifier("input", "output"), ("--picture", "input=imagenet", "--answer", "classify,top=3")),
     "encoder": (
         encoder(("batch", "sequence_length")),
         ("--dim", "batch=1", "--dim", "sequence_length=1..512"),
@@ -41,7 +42,10 @@ BUNDLES: dict[str, tuple[onnx.ModelProto, tuple[str, ...]]] = {
 SETTINGS: dict[str, tuple[Setting, ...]] = {
     "README": (Setting("digits", after="logits.length === 1"),),
     "index": (Setting("digits", after="logits.length === 1"),),
-    "pictures": (Setting("pictures", LOAD + PICTURE, "best === 2"),),
+    "pictures": (
+        Setting("pictures", LOAD + PICTURE, "best === 2"),
+        Setting("answers", f"{LOAD}{PICTURE}const image = img;\n", "output[0].label === '2'"),
+    ),
     "sizes": (
         Setting("encoder", LOAD + "const mask = new BigInt64Array(12);\n"),
         Setting("product", LOAD + "const data = new Float32Array(3 * 5 * 64);\n", "y.shape.join() === '3,5,64'"),

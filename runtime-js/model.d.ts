@@ -68,6 +68,25 @@ export type Picture =
   | Global<'Blob'>
   | { readonly data: Uint8ClampedArray | Uint8Array | Int32Array; readonly shape: readonly [number, number] };
 
+/** A class that the model sees: `label` is its name, or `index` as text where the bundle has none. */
+export interface Class {
+  readonly label: string;
+  readonly score: number;
+  readonly index: number;
+}
+
+/** Results of runs in place of outputs, by kind. */
+export interface Answers {
+  /** The highest scores first. */
+  classify: Class[];
+}
+
+/** An output that is an answer. */
+export interface AnswerInfo<Name = string, Kind = keyof Answers> {
+  readonly name: Name;
+  readonly answer: Kind;
+}
+
 // <model>
 export type Backend = 'webgpu' | 'webgl' | 'wasm';
 export type Inputs = Readonly<Record<string, TypedArray | OnDevice | Shaped<TypedArray | OnDevice> | Picture>>;
@@ -189,12 +208,14 @@ export interface DeviceInfo extends CommonInfo {
 type Device = Exclude<Backend, 'wasm'>;
 export type Info = ('wasm' extends Backend ? WasmInfo : never) | ([Device] extends [never] ? never : DeviceInfo);
 
-/** Without the shape. */
-type Data<Output> = Output extends { readonly shape: infer Shape }
-  ? Output extends infer Elements & { readonly shape: Shape }
-    ? Elements
-    : never
-  : Output;
+/** Without the shape; answers have no array. */
+type Data<Output> = Output extends Answers[keyof Answers]
+  ? never
+  : Output extends { readonly shape: infer Shape }
+    ? Output extends infer Elements & { readonly shape: Shape }
+      ? Elements
+      : never
+    : Output;
 
 export interface RunOptions {
   /**
@@ -245,7 +266,7 @@ export interface KernelTime {
 export interface Model {
   /** Name, dtype and shape of each input, in the model's order. */
   readonly inputs: InputInfo;
-  /** Name, dtype and shape of each output, in the model's order. */
+  /** Name, dtype and shape of each output, in the model's order; name and kind of an answer. */
   readonly outputs: OutputInfo;
   /** The sizes that each run decides. */
   readonly dimensions: readonly Dimension[];

@@ -1,5 +1,6 @@
 // Parts that not every model needs: the compiler leaves out the lines of those that this one does without.
 
+export { answers } from './answers/answers.js';
 export { playStructure } from './device/play_structures.js';
 export { host } from './device/start_host.js';
 export { sizes } from './values/bind_sizes.js';

@@ -53,9 +53,10 @@ def product() -> onnx.ModelProto:
 
 
 def write_models(folder: Path, sizes: Sequence[str] = ("batch", "length")) -> None:
-    """All of them; `sizes` are those of encoder.onnx."""
+    """All of them, and labels; `sizes` are those of encoder.onnx."""
     onnx.save(classifier(), folder / "model.onnx")
     for name in ("classifier.onnx", "resnet18.onnx"):
         onnx.save(classifier("input", "output"), folder / name)
     onnx.save(encoder(sizes), folder / "encoder.onnx")
     onnx.save(decoder(), folder / "decoder.onnx")
+    (folder / "labels.txt").write_text("red\ngreen\nblue\n")

@@ -36,6 +36,7 @@ ALLOWED: dict[str, set[str]] = {
     "formats": {"errors"},
     "pictures": {"errors", "dtypes", "ir", "program", "ops", "graph", "formats"},
     "sounds": {"errors", "dtypes", "ir", "program", "ops", "graph", "formats"},
+    "answers": BASE | {"ir", "ops", "graph", "formats", "pictures"},
     "schedule": BASE | {"ir"},
     "passes": BASE | {"ir"},
     "codegen": CORE | {"text", "passes"},
@@ -60,8 +61,8 @@ ALLOWED: dict[str, set[str]] = {
     "driver": CORE
     | TARGETS
     | {"text", "values", "bundle", "codegen", "library", "graph", "frontends", "tensor", "passes", "pipeline", "cpu"}
-    | {"gpu", "execution", "quantization", "pictures", "sounds", "records", RPC},
-    "compile_model": BASE | {"ir", "bundle", "frontends", "pictures", "sounds", "quantization", "driver"},
+    | {"gpu", "execution", "quantization", "pictures", "sounds", "answers", "records", RPC},
+    "compile_model": BASE | {"ir", "bundle", "frontends", "pictures", "sounds", "answers", "quantization", "driver"},
     "tune": CORE
     | {"text", "bundle", "codegen", "native", "tensor", "schedule", "pipeline", "cpu", "gpu", "execution"}
     | {"records", "driver"},
@@ -70,7 +71,7 @@ ALLOWED: dict[str, set[str]] = {
     "compile_page": {"errors", "program", "system", "text", "bundle", "frontends", "records"}
     | {"quantization", "driver", "tune"},
     "cli": {"errors", "program", "system", "text", "values", "frontends", "bundle", "records", "driver", "tune"}
-    | {"quantization", "formats", "pictures", "sounds", "serve", "report", "compile_page", RPC},
+    | {"quantization", "formats", "pictures", "sounds", "answers", "serve", "report", "compile_page", RPC},
 }
 """Imports allowed to each part besides itself. Only `__init__` and `__main__` stand above."""
 

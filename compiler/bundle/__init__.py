@@ -1,7 +1,16 @@
 """The bundle on disk: the only code that depends on its format."""
 
 from ..program.program import TensorSpec
-from .artifact import BYTE_VARIANTS, VARIANTS, Artifact, DeviceArtifact, HostArtifact, KernelInfo, WasmArtifact
+from .artifact import (
+    BYTE_VARIANTS,
+    VARIANTS,
+    Artifact,
+    BundledAnswer,
+    DeviceArtifact,
+    HostArtifact,
+    KernelInfo,
+    WasmArtifact,
+)
 from .files import BundleFile
 from .folder import FolderKind, WrittenFile, check_free, write_folder
 from .manifest import SHARD_BYTES, Manifest, make_manifest
@@ -18,6 +27,7 @@ __all__ = [
     "VARIANTS",
     "Artifact",
     "BundleFile",
+    "BundledAnswer",
     "DeviceArtifact",
     "FolderKind",
     "HostArtifact",

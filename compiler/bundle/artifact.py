@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ..ir.nodes import Scalar
@@ -89,13 +89,26 @@ class DeviceArtifact:
         return self.program.backend
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class BundledAnswer:
+    """An answer that runs return under `name`, of a `kind` that the runtime knows. `outputs`, by their parts in it, are
+    what it is made of, `fields` the kind's own, as JSON."""
+
+    name: str
+    kind: str
+    outputs: Mapping[str, str]
+    labels: tuple[str, ...] | None = None
+    fields: Mapping[str, object] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True)
 class Artifact:
     """A compiled model: `backends` in order of preference, each at most once. The offsets of `inputs` and `outputs`
     are those in the arena of the backend "wasm", and have no meaning without it. `halves` are offset and size in bytes
     of the parts that are float16 in `weights` and float32 in the memory of wasm; `weight_types` has the bytes of
     `weights` by the type of elements. `dimensions` are the sizes that each run decides, `refusals` the branches that
-    none may take. `pictures` are the inputs that pictures fill, with the most rows and columns of one."""
+    none may take. `pictures` are the inputs that pictures fill, with the most rows and columns of one, `answers`
+    what runs return in place of outputs."""
 
     name: str
     inputs: tuple[TensorSpec, ...]
@@ -107,6 +120,13 @@ class Artifact:
     refusals: tuple[Refusal, ...] = ()
     weight_types: Mapping[str, int] = field(default_factory=dict)
     pictures: Mapping[str, int] = field(default_factory=dict)
+    answers: tuple[BundledAnswer, ...] = ()
+
+    @property
+    def results(self) -> Iterator[TensorSpec | BundledAnswer]:
+        """Results of runs: answers, each where the first output that it is made of was, and the other outputs."""
+        owners = {name: answer for answer in self.answers for name in answer.outputs.values()}
+        yield from dict.fromkeys(owners.get(spec.name, spec) for spec in self.outputs)
 
     @property
     def weight_memory(self) -> int:

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-Kind = Literal["entry", "types", "page", "runtime", "program", "wasm", "weights", "isolation", "source", "library"]
+Kind = Literal[
+    "entry", "types", "page", "runtime", "program", "wasm", "weights", "labels", "isolation", "source", "library"
+]
 STABLE_NAMES = ("model.js", "model.d.ts", "package.json", "index.html", "_headers", "nginx.conf", "isolate.js")
 README_MARKER = "<!-- Written by webnn-compile. -->"
 """First line of a package's README.md: one without it is somebody's own."""

@@ -45,12 +45,13 @@ def _files_below(folder: Traversable) -> Iterator[Traversable]:
 
 def keep_parts(sources: Mapping[str, str], backends: Collection[str], others: Collection[str]) -> dict[str, str]:
     """The sources, without the lines of other backends in backends.js, the only file that names them all, and without
-    those of other parts than `others` in optional.js."""
+    those of other parts than `others` in optional.js and page_parts.js."""
 
     def kept(file: str, names: Collection[str]) -> str:
         return _PART.sub(lambda line: line[0] if line[1] in names else "", sources[file])
 
-    return {**sources, "backends.js": kept("backends.js", backends), "optional.js": kept("optional.js", others)}
+    parts = {name: kept(name, others) for name in ("optional.js", "page_parts.js")}
+    return {**sources, "backends.js": kept("backends.js", backends), **parts}
 
 
 def link_runtime(sources: Mapping[str, str], roots: Collection[str] = ()) -> dict[str, BundleFile]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ from ..program.dimensions import Dimension
 from ..program.program import TensorSpec
 from ..values.arrays import Array, read_inputs
 from ..values.bind_sizes import bind_sizes
-from .artifact import BYTE_VARIANTS, VARIANTS, Artifact, DeviceArtifact, WasmArtifact
+from .artifact import BYTE_VARIANTS, VARIANTS, Artifact, BundledAnswer, DeviceArtifact, WasmArtifact
 from .check_outputs import check_outputs
 from .files import BundleFile, hashed_file
 from .place_memory import MemoryLayout, place_memory
@@ -73,7 +74,10 @@ def make_manifest(artifact: Artifact, shard_bytes: int = SHARD_BYTES) -> Manifes
         fields["dimensions"] = [dimension_data(d, artifact.inputs) for d in artifact.dimensions]
     if artifact.refusals:
         fields["refusals"] = refusal_data(artifact.refusals, numbers)
-    files = (*(file for _, own in backends for file in own), *shards)
+    labels: list[BundleFile] = []
+    if artifact.answers:
+        fields["answers"] = [_answer(artifact, answer, labels) for answer in artifact.answers]
+    files = (*(file for _, own in backends for file in own), *shards, *labels)
     return Manifest(fields, files, artifact.inputs, artifact.outputs, artifact.dimensions)
 
 
@@ -152,6 +156,17 @@ def _tensor(spec: TensorSpec, numbers: Numbers) -> Fields:
 
 def _picture(artifact: Artifact, spec: TensorSpec) -> Fields:
     return {"picture": artifact.pictures[spec.name]} if spec.name in artifact.pictures else {}
+
+
+def _answer(artifact: Artifact, answer: BundledAnswer, files: list[BundleFile]) -> Fields:
+    """`outputs` as their numbers; adds the file of the labels."""
+    numbers = {spec.name: i for i, spec in enumerate(artifact.outputs)}
+    outputs = {part: numbers[name] for part, name in answer.outputs.items()}
+    fields: Fields = {"name": answer.name, "kind": answer.kind, "outputs": outputs, **answer.fields}
+    if answer.labels is not None:
+        files.append(hashed_file("labels", "json", json.dumps(answer.labels).encode(), "labels"))
+        fields["labels"] = _file(files[-1])
+    return fields
 
 
 def _file(file: BundleFile) -> Fields:

@@ -10,7 +10,7 @@ from typing import Any
 from ..ir.sizes import capacity, shown
 from ..program.program import TensorSpec
 from ..text.escape import js_literal, line_comment
-from .artifact import Artifact
+from .artifact import Artifact, BundledAnswer
 from .files import README_MARKER, BundleFile
 from .render_types import ARRAYS
 
@@ -95,7 +95,7 @@ def _readme(artifact: Artifact, name: str) -> str:
         marker=README_MARKER,
         name=name,
         inputs="\n".join(_input(artifact, spec) for spec in artifact.inputs),
-        outputs="\n".join(map(_output, artifact.outputs)),
+        outputs="\n".join(map(_output, artifact.results)),
         backends=", ".join(part.backend for part in artifact.backends),
     )
 
@@ -113,8 +113,9 @@ def _input(artifact: Artifact, spec: TensorSpec) -> str:
     return f"  {key}: {value}, // {line_comment(_described(str(spec.dtype), spec))}"
 
 
-def _output(spec: TensorSpec) -> str:
-    return f"outputs{_member(spec.name)}; // {line_comment(_described(ARRAYS[spec.dtype], spec))}"
+def _output(item: TensorSpec | BundledAnswer) -> str:
+    about = f"Answers.{item.kind}" if isinstance(item, BundledAnswer) else _described(ARRAYS[item.dtype], item)
+    return f"outputs{_member(item.name)}; // {line_comment(about)}"
 
 
 def _member(name: str) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator
 
 from ..dtypes import BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, DType
 from ..errors import InternalError
 from ..ir.sizes import shown, text_of
 from ..program.program import TensorSpec
 from ..text.escape import JsLiteral, documentation, js_literal
-from .artifact import Artifact, DeviceArtifact
+from .artifact import Artifact, BundledAnswer, DeviceArtifact
 
 ARRAYS: dict[DType, str] = {
     F16: "Uint16Array",
@@ -27,6 +27,8 @@ ARRAYS: dict[DType, str] = {
     BOOL: "Uint8Array",
 }
 _ACCEPTED = ARRAYS | {F16: "Float16", U8: "Uint8Array | Uint8ClampedArray"}
+Field = tuple[str, str, str]
+"""A member: its description, name and type."""
 _MODEL = re.compile(r"^// <model>$.*?^// </model>\n", re.MULTILINE | re.DOTALL)
 
 
@@ -38,9 +40,9 @@ def render_types(artifact: Artifact, template: str) -> str:
         (
             f"export type Backend = {backends};\n",
             _inputs(artifact, " | OnDevice" if on_device else ""),
-            _interface("Outputs", artifact.outputs, _output),
-            _infos("InputInfo", artifact.inputs),
-            _infos("OutputInfo", artifact.outputs),
+            _declared("Outputs", _outputs(artifact)),
+            _infos("InputInfo", map(_info, artifact.inputs)),
+            _infos("OutputInfo", _output_infos(artifact)),
         )
     )
     text, count = _MODEL.subn(lambda _: own, template)
@@ -70,7 +72,25 @@ def _inputs(artifact: Artifact, more: str) -> str:
     def type_of(spec: TensorSpec) -> str:
         return "Picture" if spec.name in artifact.pictures else _either(f"{_ACCEPTED[spec.dtype]}{more}")
 
-    return _interface("Inputs", artifact.inputs, type_of)
+    return _declared("Inputs", ((_described(s), s.name, type_of(s)) for s in artifact.inputs))
+
+
+def _outputs(artifact: Artifact) -> Iterator[Field]:
+    return (
+        (f"{item.kind}, an answer", item.name, f"Answers[{js_literal(item.kind)}]")
+        if isinstance(item, BundledAnswer)
+        else (_described(item), item.name, _output(item))
+        for item in artifact.results
+    )
+
+
+def _output_infos(artifact: Artifact) -> Iterator[str]:
+    return (
+        f"AnswerInfo<{js_literal(item.name)}, {js_literal(item.kind)}>"
+        if isinstance(item, BundledAnswer)
+        else _info(item)
+        for item in artifact.results
+    )
 
 
 def _either(data: str) -> str:
@@ -85,24 +105,22 @@ def _output(spec: TensorSpec) -> str:
     return f"{array} & {{ readonly shape: readonly [{numbers}] }}"
 
 
-def _interface(name: str, specs: Sequence[TensorSpec], type_of: Callable[[TensorSpec], str]) -> str:
-    fields = "".join(
-        f"  {documentation(f'{spec.dtype}, shape {shown(spec.shape)}{_length(spec)}')}\n"
-        f"  {js_literal(spec.name)}: {type_of(spec)};\n"
-        for spec in specs
-    )
-    return f"export interface {name} {{\n{fields}}}\n"
+def _declared(name: str, members: Iterable[Field]) -> str:
+    lines = "".join(f"  {documentation(about)}\n  {js_literal(key)}: {kind};\n" for about, key, kind in members)
+    return f"export interface {name} {{\n{lines}}}\n"
 
 
-def _length(spec: TensorSpec) -> str:
-    return "" if spec.is_dynamic else f", length {spec.length}"
+def _described(spec: TensorSpec) -> str:
+    length = "" if spec.is_dynamic else f", length {spec.length}"
+    return f"{spec.dtype}, shape {shown(spec.shape)}{length}"
 
 
-def _infos(name: str, specs: Sequence[TensorSpec]) -> str:
-    items = "".join(
-        f'  TensorInfo<{js_literal(spec.name)}, "{spec.dtype}", readonly {_shape(spec)}>,\n' for spec in specs
-    )
-    return f"export type {name} = readonly [\n{items}];\n"
+def _infos(name: str, items: Iterable[str]) -> str:
+    return f"export type {name} = readonly [\n{''.join(f'  {item},{chr(10)}' for item in items)}];\n"
+
+
+def _info(spec: TensorSpec) -> str:
+    return f'TensorInfo<{js_literal(spec.name)}, "{spec.dtype}", readonly {_shape(spec)}>'
 
 
 def _shape(spec: TensorSpec) -> JsLiteral:

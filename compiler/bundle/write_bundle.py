@@ -55,11 +55,13 @@ def render_bundle(
 
 
 def _optional_parts(artifact: Artifact) -> Iterator[str]:
-    """The parts of optional.js that the runtime needs for this model."""
+    """The parts of optional.js and page_parts.js that this model needs."""
     if artifact.dimensions:
         yield "sizes"
     if artifact.pictures:
         yield "pictures"
+    if artifact.answers:
+        yield from ("answers", "showAnswer")
     devices = [part for part in artifact.backends if isinstance(part, DeviceArtifact)]
     if any(part.host is not None for part in devices):
         yield "host"

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from ..answers.formats import Answer, parse_answer
+from ..answers.labels import labels_of
 from ..bundle.packaging import Packaging
 from ..driver.compile_target import PRECISIONS
 from ..driver.options import ACTIVATIONS, CPUS, GPU_TILES, HOSTS, Options
@@ -71,6 +73,18 @@ class FormatOption(click.ParamType[tuple[str, F]]):
             self.fail(str(error), param, ctx)
 
 
+class AnswerOption(click.ParamType[Answer]):
+    """[OUTPUT=]KIND[,OPTION...]."""
+
+    name = "answer"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Answer:
+        try:
+            return parse_answer(str(value))
+        except InputError as error:
+            self.fail(str(error).removeprefix("--answer "), param, ctx)
+
+
 def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path:
     """The value of an option that a build requires; the list of the stages needs none."""
     if value is None and ctx.params.get("dump") != LIST:
@@ -105,6 +119,21 @@ def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
     multiple=True,
     help=f"An input that sounds fill: {', '.join(SOUNDS.named)}, or a .json file. The model computes spectra of their "
     "samples then, on every target.",
+)
+@click.option(
+    "--answer",
+    "answers",
+    type=AnswerOption(),
+    metavar="[OUTPUT=]KIND",
+    multiple=True,
+    help="What runs return in place of an output: classify,top=5 for labels and scores. The model computes it.",
+)
+@click.option(
+    "--labels",
+    type=FILE,
+    metavar="FILE",
+    help="Names of the classes of answers: a text file of a line each, a JSON list, or an object such as config.json's "
+    "id2label.",
 )
 @click.option(
     "--targets",
@@ -250,6 +279,8 @@ def main(
     inputs: ModelInputs,
     pictures: tuple[tuple[str, PictureFormat], ...],
     sounds: tuple[tuple[str, SoundFormat], ...],
+    answers: tuple[Answer, ...],
+    labels: Path | None,
     quantize: QuantizeOptions | None,
     targets: str,
     opt_level: int,
@@ -296,6 +327,8 @@ def main(
             inputs,
             dict(pictures),
             dict(sounds),
+            answers,
+            labels_of(labels),
             targets=tuple(t.strip() for t in targets.split(",") if t.strip()),
             opt_level=opt_level,
             fast_math=fast_math == "on",

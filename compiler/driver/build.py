@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..bundle import (
     BUNDLE,
     Artifact,
+    BundledAnswer,
     BundleFile,
     DeviceArtifact,
     Manifest,
@@ -153,6 +154,8 @@ def _begin(model: Path, options: Options, phase: Phase, emit: Callable[[str], No
 def _make_artifact(model: Source, work: Work, report: Report) -> Artifact:
     """Compiles for each target of the options, and fills `report`."""
     options = work.options
+    if options.verify and options.answers:
+        return _verified_before(model, work, report)
     with work.timed("import"):
         graph = import_graph(model, work)
     report.operators = Counter(n.op for n in graph.nodes)
@@ -179,6 +182,7 @@ def _make_artifact(model: Source, work: Work, report: Report) -> Artifact:
         report.unused = sorted({r.target for r in work.records.records} - set(options.targets))
         report.damaged = work.records.damaged
     report.inputs, report.outputs = _ports(lowered)
+    report.answers = {given.name: given.fitted.describe() for given in work.answers}
     report.dimensions, report.refusals = lowered.tensors.dimensions, lowered.tensors.refusals
     if options.verify:
         with work.timed("verify"):
@@ -197,6 +201,7 @@ def _make_artifact(model: Source, work: Work, report: Report) -> Artifact:
         report.refusals,
         weights.types,
         _pictures(work),
+        _answers(work),
     )
     report.weights, report.weight_types = len(artifact.weights), weights.types
     if report.wasm is not None:
@@ -240,9 +245,33 @@ def _make_parts(optimised: Optimised, work: Work) -> _Parts:
     return made
 
 
+def _verified_before(model: Source, work: Work, report: Report) -> Artifact:
+    """The artifact of a model whose outputs are compared before answers are made of them: which classes and boxes are
+    chosen changes with any rounding."""
+
+    def part(**changes: Any) -> Work:
+        return replace(work, options=replace(work.options, **changes), pictures=[], sounds=[], answers=[])
+
+    plain = Report(report.model, report.precision, report.cache, report.seconds)
+    _make_artifact(model, part(answers=(), labels=None, profiles={}), plain)
+    artifact = _make_artifact(model, part(verify=False), report)
+    report.comparisons, report.uncompared, report.layers = plain.comparisons, plain.uncompared, plain.layers
+    return artifact
+
+
 def _pictures(work: Work) -> dict[str, int]:
     """The most rows and columns of pictures, by input."""
     return {p.value.name: p.format.most for p in work.pictures}
+
+
+def _answers(work: Work) -> tuple[BundledAnswer, ...]:
+    return tuple(
+        BundledAnswer(
+            given.name, given.fitted.kind, given.outputs, None if labels is None else labels.names, given.fitted.fields
+        )
+        for given in work.answers
+        for labels in (given.fitted.labels,)
+    )
 
 
 def _by_preference(report: Report) -> tuple[DeviceArtifact | WasmArtifact, ...]:

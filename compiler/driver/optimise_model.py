@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..answers.give_answers import fit_answers, give_answers
 from ..frontends.importers import import_model
 from ..graph.ir import Graph
 from ..graph.lower_graph import lower_graph
@@ -30,14 +31,17 @@ class Optimised:
 
 
 def import_graph(model: Model, work: Work) -> Graph:
-    """Imports the model, with nodes for the options' pictures and sounds. Raises InputError and UnsupportedError."""
-    graph = import_model(model, work.options.inputs, CompileMemory(work.options.compile_memory))
-    if work.options.pictures:
-        work.pictures[:] = picture_inputs(graph, work.options.pictures)
-        graph = take_pictures(graph, work.pictures)
-    if work.options.sounds:
-        work.sounds[:] = sound_inputs(graph, work.options.sounds)
-        graph = take_sounds(graph, work.sounds)
+    """Imports the model, with nodes for the options' pictures, sounds and answers. Raises InputError and
+    UnsupportedError."""
+    options = work.options
+    graph = import_model(model, options.inputs, CompileMemory(options.compile_memory))
+    work.pictures[:] = picture_inputs(graph, options.pictures)
+    answers = fit_answers(graph, options.answers, options.labels)
+    if answers:
+        graph, work.answers[:] = give_answers(graph, answers)
+    graph = take_pictures(graph, work.pictures)
+    work.sounds[:] = sound_inputs(graph, options.sounds)
+    graph = take_sounds(graph, work.sounds)
     work.dump("import", graph)
     return graph
 

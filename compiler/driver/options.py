@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from os.path import isdir  # that of a Path raises an error for a long name
 from pathlib import Path
 
+from ..answers.formats import Answer
+from ..answers.labels import Labels
 from ..bundle import ESM, VARIANTS, Packaging
 from ..errors import InputError
 from ..frontends.model_inputs import ModelInputs
@@ -66,12 +68,12 @@ def stages(target: str, opt_level: int = 2, precision: str = "f32", activations:
 @dataclass(frozen=True, slots=True)
 class Options:
     """The command line's options. `inputs` are what --shape, --dim and --fix say, `pictures` and `sounds` the formats
-    of inputs that these fill. `dump` is STAGE or TARGET:STAGE; it and `report`, a file, may be None. A report that is a
-    `page` shows by target what earlier runs took, by `profiles`, and `peaks`: billions of operations and of bytes in a
-    second. With `host` "js" models that need WebAssembly are refused. `precision` is one of PRECISIONS, for stored
-    values: sums are float32. `activations`, of ACTIVATIONS: whether products of weights in few bits quantise their
-    first operand. `gpu_tiles`, of GPU_TILES: where webgpu holds the operands of large products. `threads` are those of
-    a model that runs in this process.
+    of inputs that these fill, `answers` what runs return in place of outputs, with `labels`. `dump` is STAGE or
+    TARGET:STAGE; it and `report`, a file, may be None. A report that is a `page` shows by target what earlier runs
+    took, by `profiles`, and `peaks`: billions of operations and of bytes in a second. With `host` "js" models that need
+    WebAssembly are refused. `precision` is one of PRECISIONS, for stored values: sums are float32. `activations`, of
+    ACTIVATIONS: whether products of weights in few bits quantise their first operand. `gpu_tiles`, of GPU_TILES: where
+    webgpu holds the operands of large products. `threads` are those of a model that runs in this process.
 
     `processes` compile kernels, where these are many; None is one for each core. A program that sets more than one must
     be importable without side effects. `compile_memory` is in bytes, None a share of this machine's; `page_memory`, in
@@ -86,6 +88,8 @@ class Options:
     inputs: ModelInputs = field(default_factory=ModelInputs)
     pictures: Mapping[str, PictureFormat] = field(default_factory=dict)
     sounds: Mapping[str, SoundFormat] = field(default_factory=dict)
+    answers: tuple[Answer, ...] = ()
+    labels: Labels | None = None
     targets: tuple[str, ...] = field(default_factory=bundled_targets)
     opt_level: int = 2
     fast_math: bool = True
@@ -192,6 +196,7 @@ class Options:
         if self.embed_weights and target not in self._embedding().split(" or "):
             raise InputError(f"--embed-weights is for --targets {self._embedding()}")
         for option, is_set in (
+            ("--answer", bool(self.answers)),
             ("--verify", self.verify),
             ("--dump", self.dump is not None),
             ("--coop-coep", self.coop_coep),

@@ -41,13 +41,13 @@ class Alone:
 
 @dataclass(slots=True)
 class Report:
-    """`operators` counts the model's nodes by operator, `seconds` are by phase; `weights` is the bytes of the bundle's
-    constants, `weight_types` by the type of their elements, `memory` those of the wasm module, `peaks` by target those
-    in a page while it loads; `recorded` has by target the use of its records, `unused` other targets of records,
-    `damaged` counts lines that are no records; `uncompared` has by backend the reason why halves were not compared with
-    the reference; `alone` is what was written in place of a bundle, `cpu` the processor that it is for, `manual` the
-    file that says how it is used. For the page alone, which `--report` may write, `graphs` are the model as imported
-    and as optimised, `lowered` has it by target."""
+    """`operators` counts the model's nodes by operator, `seconds` are by phase; `answers` says by name what runs return
+    in place of outputs; `weights` is the bytes of the bundle's constants, `weight_types` by the type of their elements,
+    `memory` those of the wasm module, `peaks` by target those in a page while it loads; `recorded` has by target the
+    use of its records, `unused` other targets of records, `damaged` counts lines that are no records; `uncompared` has
+    by backend the reason why halves were not compared with the reference; `alone` is what was written in place of a
+    bundle, `cpu` the processor that it is for, `manual` the file that says how it is used. For the page alone, which
+    `--report` may write, `graphs` are the model as imported and as optimised, `lowered` has it by target."""
 
     model: str
     precision: str
@@ -57,6 +57,7 @@ class Report:
     graph_nodes: int = 0
     inputs: tuple[TensorSpec, ...] = ()
     outputs: tuple[TensorSpec, ...] = ()
+    answers: Mapping[str, str] = field(default_factory=dict)
     dimensions: tuple[Dimension, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     weights: int = 0

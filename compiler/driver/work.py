@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from ..answers.give_answers import Given
 from ..errors import InputError
 from ..pictures.take_pictures import PictureInput
 from ..records.record_file import RecordFile, read_records
@@ -24,8 +25,8 @@ Phase = Callable[[str], None]
 class Work:
     """`name` is the model's, printable. `dump` observes stages common to all targets; `seconds` are times by phase.
     `explicit` are the choices of targets that a search makes. `pictures` and `sounds` are inputs of the model that
-    these fill, once it is imported. `filters` are by target the most bytes that Winograd's algorithm may prepare, where
-    the page's memory limits them."""
+    these fill, and `answers` what its runs return, once it is imported. `filters` are by target the most bytes that
+    Winograd's algorithm may prepare, where the page's memory limits them."""
 
     name: str
     options: Options
@@ -36,6 +37,7 @@ class Work:
     explicit: Mapping[str, TargetChoices] = field(default_factory=dict)
     pictures: list[PictureInput] = field(default_factory=list)
     sounds: list[SoundInput] = field(default_factory=list)
+    answers: list[Given] = field(default_factory=list)
     filters: dict[str, int] = field(default_factory=dict)
     _files: list[RecordFile] = field(default_factory=list)
 

@@ -1,4 +1,4 @@
-"""What calibration data show, and how much of that a model recognises."""
+"""Classes that calibration data show, and how much of that a model recognises."""
 
 from __future__ import annotations
 

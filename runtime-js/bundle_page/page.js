@@ -2,6 +2,7 @@
 
 import { load } from '../model.js';
 import { elementOf, lengthOf, typedArray } from '../values/dtypes.js';
+import * as parts from './page_parts.js';
 
 /** @typedef {import('../model.js').TensorInfo} TensorInfo */
 /** @typedef {import('../model.js').TypedArray} TypedArray */
@@ -13,15 +14,14 @@ const button = /** @type {HTMLButtonElement} */ (element('run'));
 
 /**
  * @param {string} id
- * @param {(readonly [string, string])[]} rows
+ * @param {(readonly [string, string | Node])[]} rows
  */
 function showTable(id, rows) {
-  const lines = rows.map(([head, text]) => {
+  const lines = rows.map(([head, content]) => {
     const row = document.createElement('tr');
-    row.append(
-      Object.assign(document.createElement('th'), { textContent: head, scope: 'row' }),
-      Object.assign(document.createElement('td'), { textContent: text }),
-    );
+    const cell = document.createElement('td');
+    cell.append(content);
+    row.append(Object.assign(document.createElement('th'), { textContent: head, scope: 'row' }), cell);
     return row;
   });
   element(id).replaceChildren(...lines);
@@ -58,8 +58,8 @@ function makeInput(dtype, shape, random) {
   return array;
 }
 
-/** @param {{ dtype: string, shape: readonly (number | string)[] }} tensor */
-const describe = ({ dtype, shape }) => `${dtype} [${shape.join(', ')}]`;
+/** @param {{ dtype: string, shape: readonly (number | string)[], answer?: string }} tensor */
+const describe = ({ dtype, shape, answer }) => answer ?? `${dtype} [${shape.join(', ')}]`;
 
 /**
  * A field for each size that a run decides.
@@ -198,7 +198,9 @@ async function main() {
     }
     showTable(
       'outputs',
-      model.outputs.map(({ name, dtype, shape }) => {
+      model.outputs.map((output) => {
+        const { name, dtype, shape } = output;
+        if ('answer' in output) return [name, parts.showAnswer(/** @type {any} */ (output.answer), outputs[name])];
         const array = /** @type {import('../model.js').Outputs[string]} */ (outputs[name]);
         return [name, `${describe({ dtype, shape: array.shape ?? shape })}\n${summarise(dtype, array)}`];
       }),

@@ -30,6 +30,7 @@ export { cacheOf } from '../fetch/keep_files.js';
  * @property {TensorSpec[]} outputs
  * @property {import('../values/sizes.js').Dimension[]} [dimensions] that each run decides
  * @property {import('../values/sizes.js').Refusal[]} [refusals]
+ * @property {import('../answers/answers.js').AnswerSpec[]} [answers] that runs return in place of outputs
  * @property {Record<string, number>} weightTypes bytes by the type of the elements
  * @property {(FileSpec & { offset: number })[]} weights
  * @property {Part[]} backends in order of preference
@@ -70,12 +71,14 @@ export async function load(manifest, options = {}) {
   const common = { parts, weights, inputs, outputs, dimensions, refusals };
   const kept = cache ? { cache: storeName(manifest) } : {};
   const plan = { ...common, ...kept, threads, warmup, timeout, variants: listVariants() };
+  const answers = optional.answers?.start(manifest.answers ?? [], { ...kept, signal, timeout });
   const inWorker = worker && typeof Worker === 'function';
   const starting = inWorker
     ? startWorker(plan, notify, signal)
     : startFirst({ ...plan, startThreads, device, signal }, notify);
   /** @type {import('../start_first.js').Session | undefined} of a model that was disposed of nothing holds it any more */
   let session = await unlessAborted(starting, signal ? [signal] : [], (late) => late.dispose());
+  await answers?.ready(session);
   const { facts } = session;
   const part = parts.find((part) => part.backend === facts.backend);
   const weightBytes = weights.reduce((sum, shard) => sum + shard.bytes, 0);
@@ -117,7 +120,7 @@ export async function load(manifest, options = {}) {
   };
   return {
     inputs: inputs.map(publish),
-    outputs: outputs.map(publish),
+    outputs: answers?.describe(outputs.map(publish)) ?? outputs.map(publish),
     dimensions: dimensions.map(({ input, ...sizes }) =>
       Object.freeze({ ...sizes, ...(input !== undefined && { input: inputs[input]?.name }) }),
     ),
@@ -133,19 +136,18 @@ export async function load(manifest, options = {}) {
     info: () => structuredClone(info),
     async run(values, options = {}) {
       const { output } = checkRunOptions(options, info);
+      answers?.check(options, outputs);
       const into = checkInto(outputs, options.into);
       const { signal } = options;
       const results = await withInputs(values, (data, scalars) =>
         enqueue(data, (inputs) => use().run(inputs, scalars, { output, into, signal }), signal),
       );
-      return /** @type {any} */ (
-        Object.fromEntries(
-          outputs.map((spec, i) => {
-            const [result, array] = [/** @type {any} */ (results[i]), into[i]];
-            return [spec.name, array ? placeIn(spec, array, result) : result];
-          }),
-        )
-      );
+      /** @type {[string, any][]} */
+      const named = outputs.map((spec, i) => {
+        const [result, array] = [/** @type {any} */ (results[i]), into[i]];
+        return [spec.name, array ? placeIn(spec, array, result) : result];
+      });
+      return Object.fromEntries(answers?.of(named) ?? named);
     },
     async profile(values, options = {}) {
       const repeat = checkProfileOptions(options);

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from device_artifacts import tiny_device_artifact
 from tiny_artifact import copy_artifact, tiny_artifact
-from webnn_compile.bundle import write_bundle
+from webnn_compile.bundle import BundledAnswer, write_bundle
 from webnn_compile.dtypes import DTYPES
 
 TSC = Path(__file__).parents[2] / "node_modules" / ".bin" / "tsc"
@@ -119,6 +119,24 @@ def test_consumer_of_pictures(tsc: Path, tmp_path: Path) -> None:
     assert check(tsc, tmp_path, PICTURES) == ""
     wrong = PICTURES + "await model.run({ input: new Float32Array(16) });"
     assert "Float32Array" in check(tsc, tmp_path, wrong)
+
+
+ANSWERS = """
+import { load } from './bundle/model.js';
+
+const model = await load();
+const { output } = await model.run({ input: new Float32Array(1024) });
+export const texts: string[] = output.map(({ label, score, index }) => `${label} ${index} ${score.toFixed(2)}`);
+export const kind: 'classify' = model.outputs[0].answer;
+"""
+
+
+def test_consumer_of_answers(tsc: Path, tmp_path: Path) -> None:
+    answer = BundledAnswer("output", "classify", {"scores": "output", "index": "output"}, ("a", "b"))
+    write_bundle(replace(tiny_artifact(), answers=(answer,)), tmp_path / "bundle")
+    assert check(tsc, tmp_path, ANSWERS) == ""
+    into = "await model.run({ input: new Float32Array(1024) }, { into: { output: new Float32Array(1024) } });"
+    assert "Float32Array" in check(tsc, tmp_path, ANSWERS + into)
 
 
 def test_mistakes_are_found(tsc: Path, tmp_path: Path) -> None:

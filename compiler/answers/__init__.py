@@ -1,0 +1,1 @@
+"""Answers in place of outputs: classes with their labels, boxes, masks, points."""

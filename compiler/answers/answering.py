@@ -1,0 +1,39 @@
+"""A compiled model that gives answers in this process, as in a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from ..errors import InputError
+from ..graph.ir import Array
+from .give_answers import Given
+
+
+class Runnable(Protocol):
+    backend: str
+
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, Array]: ...
+
+
+class Answering:
+    """`model` computes what answers are made of."""
+
+    def __init__(self, model: Runnable, given: Sequence[Given]) -> None:
+        self.model = model
+        self.backend = model.backend
+        self._given = {name: answer for answer in given for name in answer.outputs.values()}
+
+    def run(self, inputs: Mapping[str, Any], *, out: None = None) -> dict[str, Any]:
+        """Answers, and arrays of the other outputs, by name. Raises InputError for inputs that do not fit."""
+        if out is not None:
+            raise InputError("out= is for models without answers")
+        arrays = self.model.run(inputs)
+        results: dict[str, Any] = {}
+        for name, array in arrays.items():
+            answer = self._given.get(name)
+            if answer is None:
+                results[name] = array
+            elif answer.name not in results:
+                results[answer.name] = answer.fitted.read({p: arrays[n] for p, n in answer.outputs.items()})
+        return results

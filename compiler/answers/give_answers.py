@@ -1,0 +1,53 @@
+"""Models that give answers: nodes behind the model make them of its outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..errors import InputError
+from ..graph.ir import Graph, Value
+from .classify import fit_classes
+from .fitted import Fitted
+from .formats import Answer
+from .labels import Labels
+from .tail import Tail
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An answer of a compiled model: `outputs` are the names of those that it is made of, by their parts in it."""
+
+    fitted: Fitted
+    outputs: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        """Its name among the outputs."""
+        return self.fitted.takes[0].name
+
+
+def fit_answers(graph: Graph, answers: Sequence[Answer], labels: Labels | None) -> tuple[Fitted, ...]:
+    """The answers, with the outputs of the model that they take. Raises InputError for one that does not fit."""
+    if labels is not None and not answers:
+        raise InputError(f"{labels.source}: labels are of answers: say which, as in --answer classify")
+    fitted = tuple(fit_classes(graph, answer, answer.form, labels) for answer in answers)
+    taken: dict[Value, Answer] = {}
+    for answer, one in zip(answers, fitted, strict=True):
+        for value in one.takes:
+            if value in taken:
+                raise InputError(f"{answer}: output {value.name!r} is taken by {taken[value]}; leave one out")
+            taken[value] = answer
+    return fitted
+
+
+def give_answers(graph: Graph, fitted: Sequence[Fitted]) -> tuple[Graph, tuple[Given, ...]]:
+    """The model with outputs that answers are made of, each where the first one that it takes was."""
+    tail, given = Tail(graph), []
+    replaced: dict[Value, tuple[Value, ...]] = {}
+    for one in fitted:
+        parts = one.add(tail)
+        replaced |= dict.fromkeys(one.takes, ()) | {one.takes[0]: tuple(parts.values())}
+        given.append(Given(one, {part: v.name for part, v in parts.items()}))
+    outputs = tuple(new for v in graph.outputs for new in replaced.get(v, (v,)))
+    return tail.graph(outputs), tuple(given)

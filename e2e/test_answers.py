@@ -1,0 +1,130 @@
+"""Bundles that give answers, on every backend, in a worker and in the page, as the Python reference has them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import webnn_compile
+from compiled import compile_site, shared_file
+from devices import need_backend, value
+from harness import open_page
+from playwright.sync_api import Page, expect
+from server import Site, serve
+from webnn_compile.pictures.formats import MOST
+from webnn_compile.pictures.prepare import open_picture, reduce_picture
+
+PHOTOGRAPHS = ("samoyed.jpg", "sports_car.jpg", "coral_parrot.jpg")
+BACKENDS = ("wasm", "webgl", "webgpu")
+
+SCRIPT = """
+  const model = await bundle.load({ backend: argument.backend, worker: argument.worker });
+  const answers = {};
+  for (const name of argument.names) {
+    const file = await fetch(`./photos/${name}`).then((response) => response.blob());
+    answers[name] = await model.run({ [model.inputs[0].name]: file });
+  }
+  const { outputs } = model;
+  await model.dispose();
+  return { answers, outputs };
+"""
+
+
+def words_of(name: str) -> np.ndarray:
+    """A photograph as a compiled model in this process takes it."""
+    image = reduce_picture(open_picture(shared_file(f"photos/{name}")), MOST)
+    return np.ascontiguousarray(image.convert("RGBA")).view(np.int32)[..., 0]
+
+
+class Case:
+    """A network with its options, its site and its reference: for each photograph the answers of Python."""
+
+    def __init__(self, folder: Path, file: str, dims: dict[str, int], picture: str, answer: str, labels: str) -> None:
+        network = shared_file(f"models/{file}.onnx")
+        options = [f"--dim={name}={n}" for name, n in dims.items()]
+        options += ["--labels", str(shared_file(labels))] if labels else []
+        compile_site(network, folder, *options, "--picture", picture, "--answer", answer)
+        (folder / "photos").mkdir()
+        for name in PHOTOGRAPHS:
+            shutil.copy(shared_file(f"photos/{name}"), folder / "photos" / name)
+        (entry,) = [picture.split("=")]
+        compiled = webnn_compile.compile(
+            network,
+            dims=dims,
+            pictures={entry[0]: entry[1]},
+            answers=[answer],
+            labels=shared_file(labels) if labels else None,
+        )
+        self.wanted: dict[str, dict[str, Any]] = {n: compiled.run({entry[0]: words_of(n)}) for n in PHOTOGRAPHS}
+
+
+@pytest.fixture(scope="module")
+def resnet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Case]]:
+    folder = tmp_path_factory.mktemp("classify")
+    labels = "labels/imagenet1000_clsidx_to_labels.txt"
+    case = Case(folder, "resnet18_imagenet", {"N": 1}, "input=imagenet", "classify", labels)
+    with serve(folder) as site:
+        yield site, case
+
+
+@pytest.mark.parametrize(("backend", "worker"), [("wasm", True), ("wasm", False), ("webgl", True), ("webgpu", True)])
+def test_classes(page: Page, resnet: tuple[Site, Case], backend: str, worker: bool) -> None:
+    site, case = resnet
+    open_page(page, site, "bundles.html?bundle")
+    need_backend(page, backend)
+    names = PHOTOGRAPHS if backend == "wasm" else PHOTOGRAPHS[:1]
+    got = value(page, SCRIPT, {"backend": backend, "worker": worker, "names": names})
+    assert got["outputs"] == [{"name": "output", "answer": "classify"}]
+    expected = json.loads(shared_file("photos/expected.json").read_text())["onnxruntime_top1"]
+    for name in names:
+        (classes,), (want,) = got["answers"][name].values(), case.wanted[name].values()
+        assert classes[0]["index"] == expected[name]
+        assert [(c["index"], c["label"]) for c in classes][:2] == [(c["index"], c["label"]) for c in want][:2]
+        np.testing.assert_allclose([c["score"] for c in classes], [c["score"] for c in want], atol=1e-3)
+
+
+def test_runs_refuse_arrays_for_answers(page: Page, resnet: tuple[Site, Case]) -> None:
+    open_page(page, resnet[0], "bundles.html?bundle")
+    message = value(
+        page,
+        """
+        const model = await bundle.load({ backend: 'wasm' });
+        const input = { data: new Uint8ClampedArray(16), shape: [2, 2] };
+        try {
+          return await model.run({ input }, { into: { output: new Float32Array(5) } }).catch((e) => e.message);
+        } finally {
+          await model.dispose();
+        }
+        """,
+    )
+    assert message == 'into has no array "output"; it has: none'
+
+
+def test_labels_that_do_not_arrive(page: Page, resnet: tuple[Site, Case]) -> None:
+    open_page(page, resnet[0], "bundles.html?bundle")
+    page.route("**/labels-*.json", lambda route: route.fulfill(status=404))
+    try:
+        got = value(page, "return bundle.load({ backend: 'wasm' }).catch((e) => [e.name, e.code, e.message])")
+    finally:
+        page.unroute("**/labels-*.json")
+    assert got[:2] == ["DownloadError", "http"]
+    assert "labels-" in got[2]
+
+
+def test_the_page_of_the_bundle_shows_bars(page: Page, resnet: tuple[Site, Case]) -> None:
+    site, case = resnet
+    page.goto(f"{site.url}bundle/index.html")
+    page.get_by_label("input: a picture").set_input_files(shared_file("photos/samoyed.jpg"))
+    page.get_by_label("Runs").fill("1")
+    page.get_by_role("button", name="Run").click()
+    expect(page.get_by_role("status")).to_have_text(re.compile("^Done"))
+    first = case.wanted["samoyed.jpg"]["output"][0]
+    expect(page.locator("#outputs .classify label").first).to_contain_text(first["label"])
+    shown = page.locator("#outputs meter").first.evaluate("(bar) => bar.value")
+    assert abs(shown - first["score"]) < 1e-3

@@ -1,0 +1,97 @@
+// Answers in place of outputs: classes with their labels.
+
+import { fetchJson } from '../fetch/fetch_file.js';
+import { openStore } from '../fetch/keep_files.js';
+import { watchDownloads } from '../fetch/watch_downloads.js';
+import { checkNames } from '../values/check_names.js';
+
+/** @typedef {import('../model.js').TypedArray} TypedArray */
+/**
+ * @typedef {object} AnswerSpec
+ * @property {string} name under which a run returns it
+ * @property {string} kind
+ * @property {Record<string, number>} outputs numbers of the outputs that it is made of, by their parts in it
+ * @property {{ url: string, bytes: number, sha256: string }} [labels] a file
+ */
+/** @typedef {Record<string, any>} Parts arrays by the parts of an answer */
+
+/** @type {Readonly<Record<string, (parts: Parts, label: (index: number) => string, spec: any) => unknown>>} */
+const kinds = {
+  classify: ({ scores, index }, label) =>
+    Array.from(scores, (score, i) => ({ label: label(index[i]), score, index: index[i] })),
+};
+
+/**
+ * The answers of a model that starts.
+ * @param {readonly AnswerSpec[]} specs
+ * @param {{ signal: AbortSignal | undefined, timeout: number, cache?: string }} plan
+ */
+function start(specs, plan) {
+  /** @type {Map<number, AnswerSpec>} by output */
+  const owners = new Map(specs.flatMap((spec) => Object.values(spec.outputs).map((output) => [output, spec])));
+  /** @type {(string[] | undefined)[]} */
+  let labels = [];
+  const fetched = async () => {
+    const downloads = watchDownloads({ ...plan, ...(plan.cache && { store: await openStore(plan.cache) }) });
+    return Promise.all(specs.map((spec) => spec.labels && fetchJson(spec.labels, downloads)));
+  };
+  const files = fetched();
+  files.catch(() => {}); // the model may fail to start before
+  /**
+   * The outputs, with answers in place of the first one that each is made of.
+   * @template T
+   * @param {readonly T[]} outputs
+   * @param {(spec: AnswerSpec) => T} answer
+   */
+  const placed = (outputs, answer) =>
+    outputs.flatMap((output, i) => {
+      const spec = owners.get(i);
+      if (!spec) return [output];
+      return i === Math.min(...Object.values(spec.outputs)) ? [answer(spec)] : [];
+    });
+  return {
+    /** @param {{ dispose: () => void }} session ended where a file does not arrive */
+    async ready(session) {
+      try {
+        labels = await files;
+      } catch (error) {
+        session.dispose();
+        throw error;
+      }
+    },
+    /**
+     * @param {readonly any[]} outputs
+     * @returns {any}
+     */
+    describe: (outputs) => placed(outputs, ({ name, kind }) => Object.freeze({ name, answer: kind })),
+    /**
+     * Whether the options of a run go with answers.
+     * @param {import('../model.js').RunOptions} options
+     * @param {readonly { name: string }[]} outputs
+     * @throws {TypeError}
+     */
+    check({ output, into }, outputs) {
+      if (output === 'gpu-buffer') throw new TypeError("output 'gpu-buffer': this model returns answers, not buffers");
+      const plain = outputs.filter((_, i) => !owners.has(i));
+      if (into)
+        checkNames(
+          'into',
+          into,
+          plain.map(({ name }) => name),
+          'array',
+        );
+    },
+    /**
+     * @param {[string, any][]} outputs
+     * @returns {[string, any][]}
+     */
+    of: (outputs) =>
+      placed(outputs, (spec) => {
+        const parts = Object.fromEntries(Object.entries(spec.outputs).map(([part, i]) => [part, outputs[i]?.[1]]));
+        const names = labels[specs.indexOf(spec)];
+        return [spec.name, kinds[spec.kind]?.(parts, (index) => names?.[index] ?? String(index), spec)];
+      }),
+  };
+}
+
+export const answers = { start };
