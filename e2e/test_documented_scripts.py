@@ -50,7 +50,10 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
         Setting("encoder", LOAD + "const mask = new BigInt64Array(12);\n"),
         Setting("product", LOAD + "const data = new Float32Array(3 * 5 * 64);\n", "y.shape.join() === '3,5,64'"),
     ),
-    "deploying": (Setting("digits", after="(await load()).backend === 'wasm'"),),
+    "deploying": (
+        Setting("digits", after="typeof cache.size === 'function'"),
+        Setting("digits", after="(await load()).backend === 'wasm'"),
+    ),
 }
 """By page one for each of its blocks without a mark, in their order."""
 
