@@ -57,3 +57,11 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         return f"{picture}[{text}]({posixpath.relpath(target, posixpath.dirname(here) or '.')}{mark}{anchor})"
 
     return _LINK.sub(relinked, markdown)
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """The dialog of the search has a name, which the theme leaves out."""
+    return output.replace('role="dialog"', 'role="dialog" aria-label="Search"')
+
+
+on_post_template = on_post_page

@@ -42,3 +42,12 @@ def test_the_references_have_what_is_exported(site: Path) -> None:
     exported = re.findall(r"^export (?:type|interface|function|class) (\w+)", types, re.M)
     assert [name for name in exported if f'id="{name.lower()}"' not in javascript] == []
     assert "Downloads the files beside model.js, checks them and starts the model" in javascript
+
+
+def test_the_search_has_a_name(site: Path) -> None:
+    """The theme gives its dialog none, for screen readers."""
+    for name in ("index.html", "404.html"):
+        assert (
+            '<div class="md-search" data-md-component="search" role="dialog" aria-label="Search">'
+            in (site / name).read_text()
+        )
