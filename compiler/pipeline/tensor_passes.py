@@ -28,7 +28,7 @@ from ..tensor.match_convolution import match_convolution
 from ..tensor.merge_extremes import merge_extremes
 from ..tensor.merge_taps import merge_taps
 from ..tensor.multiply_bytes import multiply_bytes
-from ..tensor.multiply_pairs import match_product, multiply_pairs
+from ..tensor.multiply_words import match_product, multiply_words
 from ..tensor.order_columns import order_columns
 from ..tensor.program import TensorProgram
 from ..tensor.read_factors import read_factors
@@ -132,12 +132,13 @@ def _filters_of_a_group(contraction: Contraction) -> int:
 
 def _multiply_bytes(program: TensorProgram, options: TensorOptions) -> TensorProgram:
     dot = quads_of(options.policy.dots)
-    return program if options.opt_level < 2 or dot is None else multiply_bytes(program, dot)
+    rows = options.policy.copied_columns
+    return program if options.opt_level < 2 or dot is None else multiply_bytes(program, dot, rows)
 
 
-def _multiply_pairs(program: TensorProgram, options: TensorOptions) -> TensorProgram:
-    dot, rows = pairs_of(options.policy.dots), options.policy.copied_columns
-    return program if options.opt_level < 2 or dot is None or rows is None else multiply_pairs(program, dot, rows)
+def _multiply_words(program: TensorProgram, options: TensorOptions) -> TensorProgram:
+    dots, rows = options.policy.dots, options.policy.copied_columns
+    return program if options.opt_level < 2 or rows is None else multiply_words(program, dots, rows)
 
 
 def _store_rows(program: TensorProgram, options: TensorOptions) -> TensorProgram:
@@ -185,7 +186,7 @@ def _split_reads(program: TensorProgram, options: TensorOptions) -> TensorProgra
 TENSOR_PASSES: Mapping[str, TensorPass] = {
     "sum_in_floats": _sum_in_floats,
     "multiply_bytes": _multiply_bytes,
-    "multiply_pairs": _multiply_pairs,
+    "multiply_words": _multiply_words,
     "store_rows": _store_rows,
     "merge_taps": _merge_taps,
     "add_relayouts": _add_relayouts,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -18,6 +18,7 @@ from ..ir.simplify import simplify_expr
 from .choose_layout import guard_is_bounds, reach_of
 from .evaluate import depends_only_on_constants
 from .fold_tensor import fold
+from .multiply_words import match_product
 from .program import TensorProgram, without_unread
 from .replace_tensors import replace_tensors
 from .tensor import Tensor, compute
@@ -26,23 +27,43 @@ GROUP = 4
 """Bytes whose products are added at once."""
 
 
-def multiply_bytes(program: TensorProgram, dot: Dot) -> TensorProgram:
+def multiply_bytes(program: TensorProgram, dot: Dot, rows: int | None = None) -> TensorProgram:
     """x[i, k] = int16(q[i, k]) - z; total[i, j] = sum over k of int32(x[i, k]) * int32(w[k, j])
     ->  dot[i, j] = sum over k of int32(q[i, k]) * int32(w[k, j])
         total[i, j] = dot[i, j] - z * (sum over k of int32(w[k, j]))
 
     for constants w of int8 and bytes q of the types, and w within the bounds, of `dot`. Bytes are computed where x is a
     number between constant bounds, or each element of x is one of such numbers: the largest of a window, a part. What
-    is read beyond the edges of x is z around a copy of q. Other readers of x read q.
+    is read beyond the edges of x is z around a copy of q. Other readers of x read q. Where w is not constant but int16,
+    it becomes such bytes less a number, too: for products of at least `rows` rows, None for none.
     """
-    chosen = _choose(program, dot)
+    program = _store_bytes(program, dot.a, partial(_by_constant, most=dot.most))
+    if rows is None or dot.most is not None:
+        return program
+    match = partial(_of_run, rows=rows)
+    possible = _choose(program, dot.a, match)
+
+    def columns(t: Tensor) -> _Product | None:
+        product = match(t)
+        return None if product is None or product.x.buffer not in possible else _Product(product.w, product.x)
+
+    def rows_of_bytes(t: Tensor) -> _Product | None:
+        product = match(t)
+        return None if product is None or product.w.dtype != I8 else product
+
+    return _store_bytes(_store_bytes(program, I8, columns), dot.a, rows_of_bytes)
+
+
+def _store_bytes(program: TensorProgram, dtype: DType, match: _Match) -> TensorProgram:
+    """The program with x as bytes in the products that `match` finds."""
+    chosen = _choose(program, dtype, match)
     if not chosen:
         return program
 
     def make(t: Tensor) -> tuple[Tensor, ...]:
         if t.buffer in chosen:
-            return _split(t, dot.a) or _move_bytes(t, dot.a)
-        return _read_bytes(t, {x.buffer: _Bytes.of(x) for x in t.reads if x.buffer in chosen})
+            return _split(t, dtype) or _move_bytes(t, dtype)
+        return _read_bytes(t, {x.buffer: _Bytes.of(x) for x in t.reads if x.buffer in chosen}, match)
 
     result = replace_tensors(program, make)
     return without_unread(result, {t for t in result.tensors if t.buffer in chosen})
@@ -75,18 +96,21 @@ class _Bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Product:
-    """Terms of a sum: `x`, of int16, times the constant `w`, of int8."""
+    """Terms of a sum: `x`, of int16, times `w`."""
 
     x: Load
     w: Load
 
 
-def _choose(program: TensorProgram, dot: Dot) -> set[Buffer]:
+_Match = Callable[[Tensor], _Product | None]
+
+
+def _choose(program: TensorProgram, dtype: DType, match: _Match) -> set[Buffer]:
     """The tensors of int16 that products read, all of whose readers may read bytes in their place."""
     kept = {*program.stored, *(t for _, t in program.outputs), *(t for i in program.structures for t in i.reads)}
-    products = {t: _product(t, dot.most) for t in program.tensors}
+    products = {t: match(t) for t in program.tensors}
     operands = [x for t, p in products.items() if p is not None for x in t.reads if x.buffer is p.x.buffer]
-    chosen = {x: zero for operand in operands for x, zero in _zeros(operand, dot.a, kept).items()}
+    chosen = {x: zero for operand in operands for x, zero in _zeros(operand, dtype, kept).items()}
     whole = {x.buffer: zero == Const(0, I16) for x, zero in chosen.items()}
     moving = {x.buffer for x in chosen if _is_moved(x.body)}
     changed = True
@@ -142,9 +166,17 @@ def _is_product(t: Tensor) -> bool:
     return contraction is not None and bool(contraction.rows and contraction.columns)
 
 
-def _product(t: Tensor, most: int | None = None) -> _Product | None:
-    """The terms of the sum `t`, where bytes that are multiplied together are neighbours, and no constant is beyond
-    `most`."""
+def _of_run(t: Tensor, rows: int) -> _Product | None:
+    """The terms of the sum `t`, of at least so many rows, of operands that a run computes, of which w may be int8."""
+    product = match_product(t, rows) if t.dtype == I32 else None
+    if product is None or product.x.dtype != I16 or product.y.dtype not in (I16, I8):
+        return None
+    return _Product(product.x, product.y) if _in_groups(product.x, product.k) else None
+
+
+def _by_constant(t: Tensor, most: int | None) -> _Product | None:
+    """The terms of the sum `t`, where w is a constant of int8, bytes that are multiplied together are neighbours, and
+    no constant is beyond `most`."""
     if not _is_product(t) or t.dtype != I32:
         return None
     assert isinstance(t.body, Reduce)
@@ -246,11 +278,11 @@ def _less(x: Tensor, bytes_: Tensor, zero: Expr, source: Tensor | None) -> Tenso
     return replace(x, body=body, reads=(bytes_,) if source is None else (bytes_, source))
 
 
-def _read_bytes(t: Tensor, operands: Mapping[Buffer, _Bytes]) -> tuple[Tensor, ...]:
+def _read_bytes(t: Tensor, operands: Mapping[Buffer, _Bytes], match: _Match) -> tuple[Tensor, ...]:
     """`t`, which reads tensors of int16, reading bytes."""
     if not operands or t.body is None:
         return (t,)
-    product = _product(t)
+    product = match(t)
     multiplied = None if product is None else operands.get(product.x.buffer)
 
     def rule(n: Node) -> Expr | None:
@@ -297,22 +329,22 @@ def _padded(x: _Bytes, edges: Sequence[tuple[int, int]]) -> Tensor:
 
 
 def _less_zero(t: Tensor, products: Expr, w: Load, x: _Bytes) -> tuple[Tensor, ...]:
-    """The sum of `products`, of bytes and constants, and `t`: less what the zero of `x` adds to it, if any."""
-    constant = next(r for r in t.reads if r.buffer is w.buffer)
+    """The sum of `products`, of bytes and `w`, and `t`: less what the zero of `x` adds to it, if any."""
+    factor = next(r for r in t.reads if r.buffer is w.buffer)
     if x.is_whole:
-        return (replace(t, body=products, reads=(x.tensor, constant)),)
+        return (replace(t, body=products, reads=(x.tensor, factor)),)
     assert isinstance(t.body, Reduce)
     over, moving = t.body.axes, [d for d, v in enumerate(t.axes) if v in free_vars(w)]
 
-    def weights(*i: Expr) -> Expr:
+    def factors(*i: Expr) -> Expr:
         places = {t.axes[d]: at for d, at in zip(moving, i, strict=True)}
         return Reduce("sum", over, substitute(w, places).cast(I32), Const(0))
 
-    sums = fold(compute(f"{w.buffer.name}.sums", [t.shape[d] for d in moving], (constant,), weights))
-    dot = replace(t, buffer=Buffer(f"{t.name}.dot", t.extents, I32), body=products, reads=(x.tensor, constant))
+    sums = fold(compute(f"{w.buffer.name}.sums", [t.shape[d] for d in moving], (factor,), factors))
+    dot = replace(t, buffer=Buffer(f"{t.name}.dot", t.extents, I32), body=products, reads=(x.tensor, factor))
 
     reads = (sums, x.source)
     terms = fold(compute(f"{sums.name}.zero", sums.shape, reads, lambda *i: x.zero.cast(I32) * sums.read(i)))
     whole = compute(t.name, t.shape, (dot, terms), lambda *i: dot.read(i) - terms.read([i[d] for d in moving]))
-    added = () if terms.is_constant else (terms,)
+    added = (n for n in (sums, terms) if not n.is_constant)
     return dot, *added, replace(t, axes=whole.axes, body=whole.body, reads=whole.reads)

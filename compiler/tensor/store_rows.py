@@ -9,7 +9,7 @@ from ..dtypes import I8, I16, I32, U8
 from ..ir.contraction import find_contraction, loaded_operand
 from ..ir.nodes import Load
 from ..ir.reduction import Reduce
-from .multiply_pairs import is_along_memory
+from .multiply_words import is_along_memory
 from .program import TensorProgram
 from .tensor import Tensor
 
@@ -37,5 +37,5 @@ def _transposed(t: Tensor) -> Iterator[Tensor]:
             continue
         of, k = by_buffer[x.buffer], way.over[-1]
         moved = isinstance(of.body, Load) and x.indices[-1] == k and by_buffer[w.buffer].is_constant
-        if moved and not is_along_memory(of, x, k):
+        if moved and not is_along_memory(of, x, k, 2):
             yield of

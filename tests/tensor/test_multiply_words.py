@@ -1,4 +1,4 @@
-"""Products of integers that a run computes: sums over pairs mean the same integers, on every target."""
+"""Products of integers that a run computes: sums over words mean the same integers, on every target."""
 
 from __future__ import annotations
 
@@ -12,16 +12,30 @@ import webnn_compile
 from drivers import need_driver
 from kernel_checks import NARROW, WIDE, check_model, stages_of
 from onnx import helper
-from onnx_models import Array, model, node, random_integers
+from onnx_models import Array, model, node, random, random_integers
 from webnn_compile.frontends.onnx import import_model
+from webnn_compile.graph.lower_graph import lower_graph
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.ir.printer import print_kernel
+from webnn_compile.ir.scalar_ops import DOTS, SIGNED_QUADS, UNSIGNED_QUADS, Dot
 from webnn_compile.pipeline.lower_model import lower_model
-from webnn_compile.target import WASM_RELAXED, Target, layouts_for
+from webnn_compile.target import WASM_BYTES, WASM_RELAXED, Target, layouts_for
+from webnn_compile.tensor.evaluate import evaluate
+from webnn_compile.tensor.multiply_bytes import multiply_bytes
+from webnn_compile.tensor.multiply_words import multiply_words
 
 Order = tuple[int, ...] | None
 
 PAIRED = [*(replace(t, dots=("dot_pairs",)) for t in (NARROW, WIDE)), WASM_RELAXED]
+QUADS = [
+    *(
+        replace(t, dots=("dot_pairs", op))
+        for t in (NARROW, WIDE)
+        for op in ("vnni_dot_unsigned_quads", "neon_dot_signed_quads")
+    ),
+    WASM_BYTES["unsigned"],
+    WASM_BYTES["signed"],
+]
 
 CASES: dict[str, tuple[tuple[Any, ...], tuple[Any, ...], Order, Order]] = {
     "matrices": ((12, 40), (40, 32), None, None),
@@ -76,10 +90,14 @@ def texts(proto: onnx.ModelProto, target: Target) -> list[str]:
     return [print_kernel(dict(stages)["schedule_cpu"]) for _, stages in stages_of(lowered, target)]
 
 
+@pytest.mark.parametrize("targets", [PAIRED, QUADS], ids=["pairs", "quads"])
 @pytest.mark.parametrize("case", CASES)
-def test_all_stages(case: str) -> None:
-    target = PAIRED[list(CASES).index(case) % len(PAIRED)]
-    check_model(products(case, np.int8, np.uint8, (3, 1)), [target], work=60_000)
+def test_all_stages(case: str, targets: list[Target]) -> None:
+    n = list(CASES).index(case)
+    of_a, of_b, zeros = [(np.int8, np.uint8, (3, 1)), (np.uint8, np.int8, (200, 0)), (np.uint8, np.uint8, (0, 7))][
+        n % 3
+    ]
+    check_model(products(case, of_a, of_b, zeros), [targets[n % len(targets)]], work=60_000)
 
 
 @pytest.mark.parametrize("target", ["native", "wasm", "wasm-relaxed", "c", "opencl", "webgl"])
@@ -122,6 +140,41 @@ def test_pairs_are_multiplied_by_an_instruction(target: Target, case: str) -> No
     product = texts(products(case, np.uint8, np.int8, (3, 1)), target)[-1]
     assert f" {target.dots[0]} " in product
     assert "<< 16" not in product
+
+
+@pytest.mark.parametrize("target", QUADS, ids=lambda t: f"{t.name}-{t.dots[-1]}")
+@pytest.mark.parametrize("case", ["matrices", "broadcast batches", "keys of heads"])
+def test_four_bytes_are_multiplied_by_an_instruction(target: Target, case: str) -> None:
+    """And less what zero points add to the sum."""
+    product = texts(products(case, np.uint8, np.int8, (3, 1)), target)[-1]
+    assert f" {target.dots[1]} " in product
+    assert "<< 8" not in product
+
+
+@pytest.mark.parametrize("dot", [UNSIGNED_QUADS, SIGNED_QUADS], ids=lambda d: str(d.a))
+@pytest.mark.parametrize("zeros", [(0, 0), (9, 0), (0, 250), (255, 7)])
+def test_the_passes_change_no_sum(dot: Dot, zeros: tuple[int, int]) -> None:
+    """Also of quanta that something else reads, and of a matrix by itself."""
+    nodes = [
+        *(node("QuantizeLinear", [n, "s", f"{n}_zero"], [f"{n}q"]) for n in "ab"),
+        node("MatMulInteger", ["aq", "bq", "a_zero", "b_zero"], ["y"]),
+        node("DequantizeLinear", ["aq", "s", "a_zero"], ["z"]),
+        node("Transpose", ["aq"], ["at"], perm=[1, 0]),
+        node("MatMulInteger", ["aq", "at", "a_zero", "a_zero"], ["square"]),
+    ]
+    weights: dict[str, Array] = {"s": np.float32(0.1)}
+    weights |= {f"{n}_zero": np.asarray(zero, np.uint8) for n, zero in zip("ab", zeros, strict=True)}
+    proto = model(nodes, {"a": (9, 12), "b": (12, 5)}, ["y", "z", "square"], weights, opset=13)
+    before = lower_graph(run_graph_passes(import_model(proto)))
+    after = multiply_bytes(before, dot, rows=8)
+    op = next(op for op, d in DOTS.items() if d == dot)
+    worded = multiply_words(after, ["dot_pairs", op], 8)
+    assert worded is not after is not before
+    feeds = {"a": 9 * random((9, 12), 1), "b": 9 * random((12, 5), 2)}
+    for (_, a), (_, b), (_, c) in zip(before.outputs, after.outputs, worded.outputs, strict=True):
+        want = evaluate(a, {t: feeds[name] for name, t in before.inputs})
+        np.testing.assert_array_equal(evaluate(b, {t: feeds[name] for name, t in after.inputs}), want)
+        np.testing.assert_array_equal(evaluate(c, {t: feeds[name] for name, t in worded.inputs}), want)
 
 
 def test_few_rows_repay_no_words() -> None:

@@ -1,56 +1,56 @@
-"""Products of two operands that a run computes, of int16, as sums over pairs: processors multiply two and add them in
-one instruction. Constants are packed in pairs by the schedule (`schedule/word_products`)."""
+"""Products of two operands that a run computes as sums over words: processors multiply two int16, or four bytes, and
+add them in one instruction. Constants are packed in words by the schedule (`schedule/word_products`)."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from math import prod
 
-from ..dtypes import I16, I32
+from ..dtypes import I8, I16, I32
 from ..ir.affine import affine
 from ..ir.contraction import find_contraction, loaded_operand
 from ..ir.nodes import Binary, Const, Expr, Load, Var
 from ..ir.reduction import Reduce
 from ..ir.rewrite import free_vars, loads, substitute
+from ..ir.scalar_ops import DOTS
 from ..ir.simplify import simplify_expr
 from .program import TensorProgram
 from .replace_tensors import replace_tensors
 from .tensor import Tensor, compute
 
-GROUP = 2
-"""Elements of a word."""
 
-
-def multiply_pairs(program: TensorProgram, dot: str, rows: int) -> TensorProgram:
+def multiply_words(program: TensorProgram, dots: Iterable[str], rows: int) -> TensorProgram:
     """total[i, j] = sum over k < 2*n of int32(x[i, k]) * int32(y[k, j])
     ->  words[k, j] = int32(y[2*k, j]) & 65535 | int32(y[2*k + 1, j]) << 16
         total[i, j] = sum over k < n of dot(int32(x[i, 2*k]) & 65535 | int32(x[i, 2*k + 1]) << 16, words[k, j])
 
-    for products of at least `rows` rows, by the operation `dot` on pairs. Pairs of x are words of memory, as which
-    `schedule/join_pairs` reads them. Where they are no neighbours in memory, or the last has none, words of x are
-    stored, too.
+    for products of at least `rows` rows, by that of `dots` for elements of the type of x: two int16, or four bytes of
+    which those of y are int8. Words of x are words of memory, as which `schedule/join_words` reads them. Where their
+    elements are no neighbours in memory, or the last word is no whole one, words of x are stored, too.
     """
     kept: dict[Hashable, Tensor] = {}
 
     def make(t: Tensor) -> tuple[Tensor, ...]:
         product = match_product(t, rows)
-        if product is None or t.dtype != I32 or any(x.dtype != I16 for x in (product.x, product.y)):
+        dot = None if product is None or t.dtype != I32 else _dot_of(product, dots)
+        if product is None or dot is None:
             return (t,)
+        group = DOTS[dot].group
         k, by_buffer, before = product.k, {r.buffer: r for r in t.reads}, set(kept.values())
-        word = Var(k.name, -(-k.extent // GROUP))
+        word = Var(k.name, -(-k.extent // group))
 
         def stored(load: Load, *, last: bool) -> Expr:
             """A word of a tensor of words, whose dimension is the last one, or stands before that."""
             of, d = by_buffer[load.buffer], load.indices.index(k)
             others = [i for e, i in enumerate(load.indices) if e != d]
             at = len(others) - (not last)
-            words = kept.setdefault((of, d, at), _words(of, d, at))
+            words = kept.setdefault((of, d, at, group), _words(of, d, at, group))
             return words.read([*others[:at], word, *others[at:]])
 
-        along = is_along_memory(by_buffer[product.x.buffer], product.x, k)
-        if along and k.extent % GROUP == 0:
-            left = _joined(*(substitute(product.x, {k: word * GROUP + j}) for j in range(GROUP)))
+        along = is_along_memory(by_buffer[product.x.buffer], product.x, k, group)
+        if along and k.extent % group == 0:
+            left = _joined([substitute(product.x, {k: word * group + j}) for j in range(group)])
         else:
             left = stored(product.x, last=along)
         body = Reduce("sum", (word,), Binary(dot, left, stored(product.y, last=False)), Const(0))
@@ -82,39 +82,56 @@ def match_product(t: Tensor, rows: int) -> Product | None:
         k = t.body.axes[0]
         alone = all(sum(k in free_vars(i) for i in n.indices) == 1 and k in n.indices for n in (x, y))
         matrix = t.axes[-1] in way.columns and y.indices[-1] == t.axes[-1]
-        if alone and matrix and k.length is None and k.extent > GROUP and prod(v.extent for v in way.rows) >= rows:
+        if alone and matrix and k.length is None and k.extent > 2 and prod(v.extent for v in way.rows) >= rows:
             return Product(x, y, k)
     return None
 
 
-def is_along_memory(t: Tensor, x: Load, k: Var) -> bool:
-    """Whether elements for neighbours of `k`, from an even one on, are neighbours in memory, also where `t` is moved
-    from another tensor."""
+def _dot_of(product: Product, dots: Iterable[str]) -> str | None:
+    """The operation whose elements those of the product are, or are widened to."""
+    x, y = product.x.dtype, product.y.dtype
+    fits = [op for op in dots if DOTS[op].a == x and (y == I8 or y == x == I16) and DOTS[op].most is None]
+    return next((op for op in fits if product.k.extent > DOTS[op].group), None)
+
+
+def is_along_memory(t: Tensor, x: Load, k: Var, group: int) -> bool:
+    """Whether elements for neighbours of `k`, from a multiple of `group` on, are neighbours in memory, also where `t`
+    is moved from another tensor."""
     indices = x.indices
     while isinstance(t.body, Load) and t.body.guard is None:
-        places = dict(zip(t.axes, indices, strict=True))
-        indices, (t,) = tuple(substitute(i, places) for i in t.body.indices), t.reads
+        load, places = t.body, dict(zip(t.axes, indices, strict=True))
+        indices = tuple(substitute(i, places) for i in load.indices)
+        t = next(r for r in t.reads if r.buffer is load.buffer)
     *others, last = map(simplify_expr, indices)
     index = affine(last)
     rest = index.without(k)
     apart = all(k not in free_vars(e) for e in (*others, rest.to_expr()))
-    return apart and index.coefficient(k) == 1 and (k.extent % GROUP > 0 or rest.is_multiple(GROUP))
+    return apart and index.coefficient(k) == 1 and (k.extent % group > 0 or rest.is_multiple(group))
 
 
-def _words(of: Tensor, d: int, at: int) -> Tensor:
+def _words(of: Tensor, d: int, at: int, group: int) -> Tensor:
     """Words of neighbours along the dimension `d` of a tensor, which is the dimension `at` of words."""
     extent = of.extents[d]
     shape = [n for e, n in enumerate(of.shape) if e != d]
 
+    def element(others: list[Expr], k: Expr, j: int) -> Expr:
+        place = k + j if j else k
+        return of.read([*others[:d], place, *others[d:]], place < extent if 0 < extent % group <= j else None)
+
     def word(*i: Expr) -> Expr:
         others = [*i[:at], *i[at + 1 :]]
-        low, high = (i[at] * GROUP + j for j in range(GROUP))
-        inside = None if extent % GROUP == 0 else high < extent
-        return _joined(*(of.read([*others[:d], k, *others[d:]], g) for k, g in ((low, None), (high, inside))))
+        return _joined([element(others, i[at] * group, j) for j in range(group)])
 
-    return compute(f"{of.name}.words{d}", [*shape[:at], -(-extent // GROUP), *shape[at:]], (of,), word)
+    return compute(f"{of.name}.words{d}", [*shape[:at], -(-extent // group), *shape[at:]], (of,), word)
 
 
-def _joined(low: Expr, high: Expr) -> Expr:
-    """The word of two int16."""
-    return (low.cast(I32) & 0xFFFF) | Binary("shl", high.cast(I32), Const(I16.bits))
+def _joined(elements: list[Expr]) -> Expr:
+    """The word of so many elements, the first of them in its low bits."""
+    bits = I32.bits // len(elements)
+    *low, last = (e.cast(I32) for e in elements)
+    word: Expr | None = None
+    for n, e in enumerate(low):
+        part = Binary("shl", e & ((1 << bits) - 1), Const(n * bits)) if n else e & ((1 << bits) - 1)
+        word = part if word is None else word | part
+    assert word is not None
+    return word | Binary("shl", last, Const(I32.bits - bits))
