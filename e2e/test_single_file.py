@@ -9,6 +9,7 @@ import pytest
 from compiled import PAGES
 from device_artifacts import tiny_device_artifact
 from devices import need_backend
+from documentation import ROOT, blocks
 from harness import RUN, open_page, outcome
 from playwright.sync_api import ConsoleMessage, Page, expect
 from server import serve
@@ -16,7 +17,8 @@ from tiny_artifact import tiny_weights
 from webnn_compile.bundle import Packaging, write_bundle
 
 ONES = [1] * 1024
-POLICY = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src blob:"
+[DOCUMENTED] = [b for b in blocks(ROOT / "docs" / "deploying.md") if b.mark == "run by e2e/test_single_file.py"]
+POLICY = f"default-src 'self'; {DOCUMENTED.text.strip()}"
 
 
 def expected(slope: int) -> list[float]:
