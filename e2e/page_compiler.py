@@ -14,15 +14,15 @@ import onnxruntime
 import pytest
 from click.testing import CliRunner
 from compile_page import built_page
-from compiled import PAGES, ROOT
+from compiled import PAGES
 from devices import DEVICES, has_backend
+from documentation import documented_policy
 from playwright.sync_api import Page
 from server import ISOLATION
 from webnn_compile.cli.command import main
 
 SHADERS = ("--host", "js", "--targets", "webgpu,webgl")
-(DOCUMENTED,) = re.findall(r"^script-src .*", (ROOT / "docs" / "compile-page.md").read_text(), re.MULTILINE)
-CSP = f"default-src 'self'; {DOCUMENTED}"
+CSP = f"default-src 'self'; {documented_policy('compile-page.md', 'the-compiler-in-a-page')}"
 """Models are loaded from addresses of files in the page's memory."""
 HEADERS = {**ISOLATION, "Content-Security-Policy": CSP}
 

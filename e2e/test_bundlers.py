@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from compiled import PAGES, ROOT
 from device_artifacts import tiny_device_artifact
+from documentation import documented_policy
 from harness import RUN, open_page, outcome
 from playwright.sync_api import Page
 from server import serve
@@ -19,7 +20,7 @@ from tiny_artifact import tiny_weights
 from webnn_compile.bundle import write_bundle
 
 DEPLOYING = (ROOT / "docs" / "deploying.md").read_text()
-(POLICY,) = re.findall(r"^(script-src .*)$", DEPLOYING, re.MULTILINE)
+POLICY = documented_policy("deploying.md", "content-security-policy")
 PROGRAMS = ROOT / "node_modules" / ".bin"
 PAGE = "index.html"
 

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 from compiled import ROOT
+from documentation import documented_policy
 from harness import outcome
 from parallel_site import compile_parallel_site, run
 from playwright.sync_api import Page
 from server import ISOLATION, serve
 
 DEPLOYING = (ROOT / "docs" / "deploying.md").read_text()
-(POLICY,) = re.findall(r"^(script-src .*)$", DEPLOYING, re.MULTILINE)
+POLICY = documented_policy("deploying.md", "content-security-policy")
 (TRUSTED,) = re.findall(r"`(trusted-types [^`]*)`", DEPLOYING)
 REQUIRED = f"{POLICY}; require-trusted-types-for 'script'"
 

@@ -44,6 +44,12 @@ def blocks(*pages: Path) -> Iterator[Block]:
             yield Block(page, last, found["language"], dedent(found["text"]), found["mark"] or "")
 
 
+def documented_policy(page: str, anchor: str) -> str:
+    """The Content Security Policy of a page of docs/, below the heading with this anchor."""
+    (found,) = (b.text.strip() for b in blocks(ROOT / "docs" / page) if (b.anchor, b.language) == (anchor, "text"))
+    return found
+
+
 def unmarked(language: str) -> list[Block]:
     """The blocks of a language that no mark excepts."""
     return [block for block in blocks() if block.language == language and not block.mark]
