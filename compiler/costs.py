@@ -108,6 +108,9 @@ class GpuCosts:
     `byte` that comes from memory or goes there, a `launch`, the compilation of a `shader`. A product computes
     tiles of up to `rows` positions by `vectors` of four columns.
 
+    Weights of few bits are widened by each tile, which takes `widen` for an element, where that is faster than to read
+    them widened, or where it saves `memory` bytes.
+
     Winograd's algorithm is used where its estimate is below `winograd_gain` of the direct convolution's, and where what
     `amortised_runs` of all convolutions that share its shaders save is more than compiling `winograd_shaders` takes.
     """
@@ -118,6 +121,8 @@ class GpuCosts:
     byte: float
     launch: float
     shader: float
+    widen: float = 5
+    memory: int = 2**20
     winograd_gain: float = 0.8
     winograd_shaders: int = 4
     amortised_runs: int = 100

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from .costs import CPU_COSTS, CpuCosts
+from .costs import CPU_COSTS, CpuCosts, GpuCosts
 
 LANES = 4
 """Elements of a vector of every device's language: vec4f, float4. A processor has as many or more: `Target.lanes`."""
@@ -153,7 +153,8 @@ class LayoutPolicy:
     are made in parts; `in_place`: a kernel may write where it has read an operand; `copied_columns`: the rows of a
     product from which on an operand that it cannot load vectors of is copied (None for never); `integers`: products of
     int16 may be faster than those of float32; `few_launches`: a launch takes longer than each reader takes to compute
-    one element again, or one kernel the minimum besides the maximum; `dots` are those of the target.
+    one element again, or one kernel the minimum besides the maximum; `device`: the costs of a GPU, by which products
+    widen weights of few bits (None: they are widened at load); `dots` are those of the target.
     """
 
     windows: tuple[int, ...] | None = None
@@ -169,6 +170,7 @@ class LayoutPolicy:
     copied_columns: int | None = None
     integers: bool = False
     few_launches: bool = False
+    device: GpuCosts | None = None
     dots: tuple[str, ...] = ()
 
 

@@ -53,6 +53,7 @@ POLICY = LayoutPolicy(
     windows=(0, 2, 1, 3),
     in_place=False,
     few_launches=True,
+    device=WEBGL_COSTS,
 )
 
 STAGES = (

@@ -14,6 +14,7 @@ from ..passes.branch_unlikely import branch_unlikely
 from ..passes.divide_indices import divide_indices
 from ..passes.expand_dots import expand_dots
 from ..passes.flatten_indices import flatten_locals
+from ..passes.keep_bits import keep_bits
 from ..passes.keep_nans import keep_nans
 from ..passes.legalise_floats import legalise_floats
 from ..passes.round_clamped import round_clamped
@@ -104,6 +105,7 @@ FRAGMENT_PASSES: tuple[Callable[[Kernel], Kernel], ...] = (
     share_nodes,
     simplify,
     skip_zeros,
+    keep_bits,
     share_nodes,
     fetch_texels,
     divide_indices,

@@ -57,13 +57,15 @@ def pack_words(kernel: Kernel, *, by_masks: bool = False) -> Kernel:
 
     def widened(n: Node) -> Node | None:
         match n:
-            case Cast(to, Load(b, (index,), guard)) if to == F32 and b in words:
-                return _floats(words[b], b.dtype, index, guard)
+            case Cast(to, value) if to == F32:
+                return _floats(words, value, 0.0)
+            case Binary("-", Cast(to, value), less) if to == F32 and (number := _constant(less)) is not None:
+                return _floats(words, value, number)
         return None
 
     params = tuple(words.get(b, b) for b in kernel.params)
     body = rewrite_top_down(kernel.body, store)
-    body = rewrite(body, widened, {Cast}) if by_masks else body
+    body = rewrite_top_down(body, widened) if by_masks else body
     return replace(kernel, params=params, body=rewrite(body, load))
 
 
@@ -92,27 +94,63 @@ def _unpacked(words: Buffer, dtype: DType, index: Expr, guard: Expr | None) -> E
     return _element(_vector(parts), Binary("and", lane, Splat(Const(per_word - 1), lanes)), dtype)
 
 
-def _floats(words: Buffer, dtype: DType, index: Expr, guard: Expr | None) -> Expr | None:
+def _floats(words: Mapping[Buffer, Buffer], value: Expr, less: float) -> Expr | None:
     """float32(x[4*i ..+4])   ->   float32((w ^ 0x808080) & <255, 255 << 8, ...>) * <1, 2**-8, ...> - <128, 128, 128, 0>
-    of the word w = x'[i]; of one element likewise
+    of the word w = x'[i]; of one element likewise, or of bits of elements, `less` a whole number
 
-    which is exact, since eight or sixteen bits of a word in place, as a signed number, are a float32. Other types have
-    other constants: the highest element of a word has its sign, and each other one is made unsigned. None where the
-    places are not known.
+    which is exact, since at most sixteen bits of a word in place, as a signed number, are a float32. Other types have
+    other constants: the highest element of a word has its sign, and each other one is made unsigned. None for other
+    values, and where the places are not known.
     """
-    per_word, bits = _per_word(dtype), dtype.bits
+    part = _bits_of_load(value)
+    if part is None or part[0].buffer not in words:
+        return None
+    load, first, count = part
+    (index,), dtype = load.indices, load.dtype
+    per_word, size = _per_word(dtype), dtype.bits
     base, lanes = (index.base, index.lanes) if isinstance(index, Ramp) else (index, 1)
     start = _position(base, per_word)
     if not isinstance(start, Const):
         return None
+    half, highest = 1 << (count - 1), per_word - 1
+    signed = first + count == size  # the highest of the bits is a word's sign
+    offsets = [0] * highest + [half * signed] if dtype.kind == "uint" else [-half] * highest + [0]
+    flipped = sum(half << (size * p + first) for p, offset in enumerate(offsets) if offset)
+    loaded = _words_of(words[load.buffer], base, lanes, load.guard, per_word)
+    flips = _vector([w ^ _signed(flipped) if flipped else w for w in loaded])
     places = [(int(start.value) + i) % per_word for i in range(lanes)]
-    half, highest = 1 << (bits - 1), per_word - 1
-    offsets = [0] * highest + [half] if dtype.kind == "uint" else [-half] * highest + [0]
-    flipped = sum(half << (bits * p) for p, offset in enumerate(offsets) if offset)
-    flips = _vector([w ^ _signed(flipped) for w in _words_of(words, base, lanes, guard, per_word)])
-    masks = _vector([Const(_signed(((1 << bits) - 1) << (bits * p))) for p in places])
-    scales = _vector([Const(2.0 ** -(bits * p), F32) for p in places])
-    return Cast(F32, Binary("and", flips, masks)) * scales + _vector([Const(float(offsets[p]), F32) for p in places])
+    masks = _vector([Const(_signed(((1 << count) - 1) << (size * p + first))) for p in places])
+    scales = _vector([Const(2.0 ** -(size * p + first), F32) for p in places])
+    scaled = Cast(F32, Binary("and", flips, masks)) * scales
+    added = [offsets[p] - less for p in places]
+    return scaled + _vector([Const(float(a), F32) for a in added]) if any(added) else scaled
+
+
+def _bits_of_load(value: Expr) -> tuple[Load, int, int] | None:
+    """The load of an element, or of one without sign of which `value` is some bits; the first bit, and how many."""
+    match value:
+        case Load(b):
+            return value, 0, b.dtype.bits
+        case Binary("and", Binary("shr", Cast(_, Load() as load), shift), mask):
+            first = _constant(shift)
+        case Binary("and", Cast(_, Load() as load), mask):
+            first = 0
+        case _:
+            return None
+    ones = _constant(mask)
+    if first is None or ones is None or load.dtype.kind != "uint":
+        return None
+    count = int(ones).bit_length()
+    whole = ones == (1 << count) - 1 and count and first + count <= load.dtype.bits
+    return (load, int(first), count) if whole else None
+
+
+def _constant(e: Expr) -> int | float | None:
+    """The constant that an expression is, in each lane."""
+    match simplify_expr(e):
+        case Splat(Const(value)) | Const(value):
+            return value
+    return None
 
 
 def _signed(word: int) -> int:

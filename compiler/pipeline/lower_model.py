@@ -56,7 +56,8 @@ def lower_tensors(
     filters: int | None = None,
 ) -> Lowered:
     """Tensors become groups, groups naive kernels with memory for each result. `choices` are those of layers:
-    `winograd`, `band`, `split_k`, `stages`; `filters` are the most bytes that Winograd's algorithm may prepare."""
+    `winograd`, `band`, `sums`, `split_k`, `stages`, `widened`; `filters` are the most bytes that Winograd's algorithm
+    may prepare."""
     listed = DecisionList(choices)
     lowering = _Lowering(TensorOptions(opt_level, policy, choose, costs, listed, filters), observe)
     lowered = lowering.region(tensors, {}, frozenset())

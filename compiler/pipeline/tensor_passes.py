@@ -40,6 +40,7 @@ from ..tensor.structure import Loop
 from ..tensor.sum_exactly import sum_exactly
 from ..tensor.sum_in_floats import sum_in_floats
 from ..tensor.use_winograd import Choice, use_winograd
+from ..tensor.widen_in_registers import widen_in_registers
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +179,13 @@ def _split_reductions(program: TensorProgram, options: TensorOptions) -> TensorP
     return program if stages is None else split_reductions(program, stages, shared or stages, options.choices)
 
 
+def _widen_in_registers(program: TensorProgram, options: TensorOptions) -> TensorProgram:
+    costs, reads = options.policy.device, options.policy.reads
+    if options.opt_level < 2 or costs is None:
+        return program
+    return widen_in_registers(program, costs, reads, options.choices)
+
+
 def _split_reads(program: TensorProgram, options: TensorOptions) -> TensorProgram:
     reads = options.policy.reads
     return program if reads is None else split_reads(program, reads)
@@ -196,6 +204,7 @@ TENSOR_PASSES: Mapping[str, TensorPass] = {
     "read_factors": _read_factors,
     "split_contractions": _split_contractions,
     "split_reductions": _split_reductions,
+    "widen_in_registers": _widen_in_registers,
     "split_reads": _split_reads,
 }
 """By the names of their stages. A pass keeps the inputs and outputs of a program, in name and order; what an output

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from ..choices import DEFAULT, Choices
 from ..codegen.device_backend import CompiledKernel, Placements
-from ..costs import GpuCosts
+from ..costs import WEBGPU_COSTS, GpuCosts
 from ..dtypes import F16, F32, I8, U8
 from ..ir.all_reduce import AllReduce
 from ..ir.grid import find_grid
@@ -43,6 +43,7 @@ def layouts_of(target: GpuTarget) -> LayoutPolicy:
         stages=Stages(target.longest_alone, target.minimum_occupancy),
         shared=Stages(target.longest_shared, target.minimum_occupancy // target.invocations),
         occupancy=target.minimum_occupancy,
+        device=WEBGPU_COSTS,
     )
 
 

@@ -10,7 +10,7 @@ from kernel_checks import Array
 from webnn_compile.dtypes import F32, I8, I16, I32, U8, U16, DType
 from webnn_compile.errors import CannotExpress
 from webnn_compile.ir.interpret import interpret
-from webnn_compile.ir.lanes import Ramp
+from webnn_compile.ir.lanes import Ramp, Splat
 from webnn_compile.ir.nodes import Binary, Buffer, Cast, Const, Expr, For, Kernel, Load, Seq, Store, Var
 from webnn_compile.ir.rewrite import walk
 from webnn_compile.ir.verify import verify_kernel
@@ -116,3 +116,21 @@ def test_integers_of_few_bits_are_wide_while_a_kernel_is_scheduled() -> None:
     wide, narrow = load_wide(stored)
     assert narrow == {0: U8, 1: I16}
     assert [b.dtype for b in wide.params] == [I32, I32]
+
+
+@pytest.mark.parametrize("dtype", [U8, U16])
+@pytest.mark.parametrize(("first", "bits"), [(0, 4), (4, 4), (2, 2), (1, 3), (6, 2), (0, 8)])
+@pytest.mark.parametrize("less", [0, 8])
+def test_bits_of_elements_become_floats_without_shifts(dtype: DType, first: int, bits: int, less: int) -> None:
+    i = Var("i", 5)
+    x, y = Buffer("x", (20,), dtype), Buffer("y", (20,), F32)
+    at = Ramp(i * 4, 4)
+    shifted = Binary("shr", Cast(I32, Load(x, (at,))), Splat(Const(first), 4))
+    value: Expr = Cast(F32, Binary("and", shifted, Splat(Const((1 << bits) - 1), 4)))
+    value = value - Splat(Const(float(less), F32), 4) if less else value
+    kernel = Kernel("bits", (x, y), For(i, Store(y, (at,), value)))
+    packed = pack_words_by_masks(kernel)
+    assert not any(isinstance(n, Binary) and n.op == "shr" for n in walk(packed.body))
+    data, got = full(20, dtype), np.zeros(20, np.float32)
+    interpret(packed, [in_words(data), got])
+    np.testing.assert_array_equal(got, (data >> first & ((1 << bits) - 1)).astype(np.float32) - less)

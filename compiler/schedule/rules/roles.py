@@ -11,7 +11,7 @@ from ...ir.affine import flat_offset
 from ...ir.contraction import find_contraction, loaded_operand
 from ...ir.nest import Reduction, match_reduction
 from ...ir.nodes import Expr, Load, Stmt, Store, Var
-from ...ir.rewrite import free_vars
+from ...ir.rewrite import free_vars, loads
 from ...ir.simplify import simplify_stmt
 from ..access import Access, accesses, contiguous
 from ..steps import fuse
@@ -31,6 +31,7 @@ class Roles:
     b: Load
     a: Expr
     batch: tuple[Var, ...]
+    weights: Expr
 
 
 def find_roles(nest: Reduction) -> Roles | None:
@@ -41,7 +42,7 @@ def find_roles(nest: Reduction) -> Roles | None:
         return None
     best: tuple[tuple[bool, ...], Roles] | None = None
     for c in contraction.orientations:
-        b = loaded_operand(c.b)
+        b = _loaded(c.b)
         if b is None or b.guard is not None:
             continue
         for column in c.columns:
@@ -51,8 +52,17 @@ def find_roles(nest: Reduction) -> Roles | None:
             row = max(c.rows, key=lambda v: (min(v.extent, 8), nest.loops.index(v)), default=None)
             score = (_stride(nest.store, column) == 1, b.buffer.constant, step == 1)
             if best is None or score > best[0]:
-                best = (score, Roles(column, row, b, c.a, c.batch))
+                best = (score, Roles(column, row, b, c.a, c.batch, c.b))
     return best[1] if best else None
+
+
+def _loaded(operand: Expr) -> Load | None:
+    """The load that an operand is, or of constants that it is computed from that of the most elements."""
+    whole = loaded_operand(operand)
+    sites = [*loads(operand)]
+    if whole is not None or not sites or not all(x.buffer.constant and x.guard is None for x in sites):
+        return whole
+    return max(sites, key=lambda x: x.buffer.size)
 
 
 def roles_of(nest: Reduction) -> Roles:

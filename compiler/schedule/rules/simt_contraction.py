@@ -18,6 +18,7 @@ from math import prod
 from ...choices import Choices, ordered
 from ...ir.nest import Reduction
 from ...ir.nodes import Buffer, LoopKind, Stmt, Var
+from ...ir.rewrite import free_vars, loads
 from ...ir.simplify import simplify_stmt
 from ...target import LANES, GpuTarget
 from ..access import accesses
@@ -85,13 +86,14 @@ def _tile(stmt: Stmt, nest: Reduction, roles: Roles, plan: SimtPlan) -> tuple[St
     """Applies `plan`."""
     packed: dict[Buffer, Buffer] = {}
     padded: list[Buffer] = []
-    if roles.b.buffer.constant:
-        width = LANES * plan.groups * plan.width
-        layout = panels_of(roles.b, roles.column, list(plan.over), width)
-        stmt, panels = pack(stmt, roles.b.buffer, layout)
-        stmt = simplify_stmt(stmt)
-        packed[roles.b.buffer] = panels
-        padded += [panels] if layout.blocks and begins_panel(roles.b, roles.column, width) else []
+    width = LANES * plan.groups * plan.width
+    for b in loads(roles.weights):
+        if b.buffer.constant and b.buffer not in packed and roles.column in free_vars(b):
+            layout = panels_of(b, roles.column, list(plan.over), width)
+            stmt, panels = pack(stmt, b.buffer, layout)
+            stmt = simplify_stmt(stmt)
+            packed[b.buffer] = panels
+            padded += [panels] if layout.blocks and begins_panel(b, roles.column, width) else []
     stmt = _order(stmt, nest, roles, list(plan.over))
     stmt, column = _tile_columns(stmt, roles.column, plan.groups, padded)
     if roles.row is not None and plan.rows > 1:

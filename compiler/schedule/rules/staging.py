@@ -82,7 +82,7 @@ def prepare_staged(stmt: Stmt, plan: StagedPlan) -> StagedNest | None:
     b, other = (value.a, value.b) if _loads_from(value.a, packed) else (value.b, value.a)
     if not isinstance(b, Load):
         return None
-    staged = Roles(roles.column, nest.loops[0], b, other, ())
+    staged = Roles(roles.column, nest.loops[0], b, other, (), b)
     return StagedNest(nest, staged, {roles.b.buffer: packed})
 
 

@@ -69,9 +69,14 @@ def _kept_at_load(program: TensorProgram, readers: Mapping[Tensor, list[Tensor]]
         if not t.prepared:
             continue
         runs = [r for r in readers.get(t, ()) if not r.prepared]
-        looked_up = runs and all(not r.is_reduction and SELDOM * prod(r.extents) <= prod(t.extents) for r in runs)
+        looked_up = runs and all(looks_up(r, t) for r in runs)
         if t.is_reduction or t not in readers or (runs and not looked_up):
             yield t
+
+
+def looks_up(t: Tensor, table: Tensor) -> bool:
+    """Whether `t`, which reads `table`, has few of its elements."""
+    return not t.is_reduction and SELDOM * prod(t.extents) <= prod(table.extents)
 
 
 def count(axes: tuple[Var, ...]) -> int:

@@ -1,0 +1,137 @@
+"""Weights of few bits that products widen in registers: the memory of a device, and the results."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+import webnn_compile
+from drivers import need_driver
+from onnx_models import Array, model, node, random
+from webnn_compile.execution.device_model import DeviceModel
+from webnn_compile.program.device_program import DeviceProgram
+
+DEVICES = ["cuda", "opencl", "webgl", "webgpu"]
+
+
+def compiled_for(target: str, proto: onnx.ModelProto, **options: object) -> DeviceModel:
+    need_driver(target)
+    compiled = webnn_compile.compile(proto, target, **options)  # type: ignore[arg-type]
+    assert isinstance(compiled, DeviceModel)
+    return compiled
+
+
+def constant_bytes(program: DeviceProgram) -> int:
+    """Bytes of device memory for constants, uploaded and computed at load, in a run and before."""
+    values = {c.value for c in program.constants} | {launch.arguments[-1] for launch in program.prepare}
+    return sum(program.storages[s].bytes for s in {program.values[v].storage for v in values})
+
+
+class Quantised:
+    """Weights of `bits` in blocks, as MatMulNBits has them, and the matrix (depth, columns) that they stand for."""
+
+    def __init__(self, depth: int, columns: int, bits: int, size: int, zeros: str) -> None:
+        r, blocks = np.random.default_rng(depth), -(-depth // size)
+        elements = r.integers(0, 1 << bits, (columns, blocks * size)).astype(np.uint8)
+        self.depth, self.columns, self.bits, self.size = depth, columns, bits, size
+        self.scales = r.uniform(0.01, 0.02, (columns, blocks)).astype(np.float32)
+        points = np.full((columns, blocks), 1 << (bits - 1), np.float32)
+        self.constants = {"w": _packed(elements, bits).reshape(columns, blocks, -1), "s": self.scales}
+        if zeros == "packed":
+            whole = r.integers(0, 1 << bits, (columns, blocks)).astype(np.uint8)
+            points, self.constants["z"] = whole.astype(np.float32), _packed(whole, bits)
+        if zeros == "float":
+            points = self.constants["z"] = r.uniform(0, 1 << bits, (columns, blocks)).astype(np.float32)
+        scaled = (elements - points.repeat(size, 1)) * self.scales.repeat(size, 1)
+        self.matrix: Array = scaled[:, :depth].T
+
+    @property
+    def bytes(self) -> int:
+        return sum(a.nbytes for a in self.constants.values())
+
+    def product(self, *rows: int | str) -> onnx.ModelProto:
+        attributes = {"K": self.depth, "N": self.columns, "bits": self.bits, "block_size": self.size}
+        nodes = [node("MatMulNBits", ["x", *self.constants], ["y"], domain="com.microsoft", **attributes)]
+        return model(
+            nodes,
+            {"x": [*rows, self.depth]},
+            ["y"],
+            self.constants,
+            imports=[onnx.helper.make_opsetid("com.microsoft", 1)],
+        )
+
+
+def _packed(elements: Array, bits: int) -> Array:
+    per_byte = 8 // bits
+    padded = np.pad(elements, [(0, 0), (0, -elements.shape[1] % per_byte)])
+    parts = padded.reshape(len(padded), -1, per_byte)
+    packed: Array = np.bitwise_or.reduce([parts[..., i] << np.uint8(i * bits) for i in range(per_byte)])
+    return packed
+
+
+def check(compiled: DeviceModel, x: Array, matrix: Array, nbytes: int) -> None:
+    """The product, and that constants take little more memory than `nbytes`."""
+    np.testing.assert_allclose(compiled.run({"x": x})["y"], x @ matrix, rtol=1e-4, atol=1e-3)
+    assert constant_bytes(compiled.program) <= nbytes * 1.1 + 1024
+
+
+@pytest.mark.parametrize("target", DEVICES)
+@pytest.mark.parametrize(
+    ("depth", "columns", "bits", "size", "zeros"),
+    [
+        (256, 256, 4, 32, ""),
+        (512, 128, 4, 128, "packed"),
+        (333, 135, 4, 16, "packed"),
+        (250, 130, 8, 16, ""),
+        (256, 128, 8, 128, "packed"),
+        (300, 200, 2, 32, "packed"),
+        (256, 160, 4, 32, "float"),
+    ],
+)
+def test_one_row(target: str, depth: int, columns: int, bits: int, size: int, zeros: str) -> None:
+    w = Quantised(depth, columns, bits, size, zeros)
+    compiled = compiled_for(target, w.product(1))
+    check(compiled, random((1, depth)), w.matrix, w.bytes)
+
+
+@pytest.mark.parametrize("target", DEVICES)
+def test_several_rows(target: str) -> None:
+    w = Quantised(512, 640, 4, 32, "packed")
+    check(compiled_for(target, w.product(7, 9)), random((7, 9, 512)), w.matrix, w.bytes)
+
+
+@pytest.mark.parametrize("target", DEVICES)
+def test_rows_whose_number_varies(target: str) -> None:
+    w = Quantised(512, 640, 4, 32, "")
+    compiled = compiled_for(target, w.product("rows"), shapes={"x": ("rows", 512)}, dims={"rows": (1, 20)})
+    check(compiled, random((1, 512)), w.matrix, w.bytes)
+    check(compiled, random((17, 512)), w.matrix, w.bytes)
+
+
+@pytest.mark.parametrize("target", DEVICES)
+def test_many_rows_of_small_weights(target: str) -> None:
+    """Each tile of rows widens them: here that takes longer than to read them widened."""
+    w = Quantised(128, 128, 4, 32, "")
+    compiled = compiled_for(target, w.product(256))
+    np.testing.assert_allclose(
+        compiled.run({"x": random((256, 128))})["y"], random((256, 128)) @ w.matrix, rtol=1e-4, atol=1e-3
+    )
+    assert [launch.ops for launch in compiled.program.prepare] == [("com.microsoft.MatMulNBits",)]
+
+
+@pytest.mark.parametrize("target", DEVICES)
+@pytest.mark.parametrize("transposed", [0, 1])
+def test_dequantised_bytes(target: str, transposed: int) -> None:
+    """A scale for each column; two products read the matrix."""
+    q, scale = np.random.default_rng(1).integers(-128, 128, (300, 140)).astype(np.int8), random((140,), 2)
+    stored = np.ascontiguousarray(q.T) if transposed else q
+    nodes = [
+        node("DequantizeLinear", ["q", "s"], ["w"], axis=1 - transposed),
+        node("Gemm", ["x", "w"], ["a"], transB=transposed),
+        node("Gemm", ["a", "w"], ["b"], transB=1 - transposed),
+        node("Gemm", ["b", "w"], ["y"], transB=transposed),
+    ]
+    compiled = compiled_for(target, model(nodes, {"x": [2, 300]}, ["y"], {"q": stored, "s": scale}))
+    matrix, x = (q * scale).astype(np.float32), random((2, 300)) * 0.001
+    np.testing.assert_allclose(compiled.run({"x": x})["y"], x @ matrix @ matrix.T @ matrix, rtol=2e-3, atol=2e-2)
+    assert not any(launch.ops for launch in compiled.program.prepare)
