@@ -12,6 +12,9 @@ Kind = Literal[
     "entry", "types", "page", "runtime", "program", "wasm", "weights", "labels", "isolation", "source", "library"
 ]
 STABLE_NAMES = ("model.js", "model.d.ts", "package.json", "index.html", "_headers", "nginx.conf", "isolate.js")
+COMPRESSED = (".br", ".gz")
+"""Suffixes of files that are others, compressed."""
+
 README_MARKER = "<!-- Written by webnn-compile. -->"
 """First line of a package's README.md: one without it is somebody's own."""
 MARKER = "// A model compiled by webnn-compile."
@@ -56,6 +59,9 @@ def _is_ours(path: Path) -> bool:
         return False
     if path.name in STABLE_NAMES:
         return True
+    if path.suffix in COMPRESSED:
+        original = path.with_suffix("")
+        return original.suffix not in COMPRESSED and original.exists() and _is_ours(original)
     if path.name == "README.md":
         return path.read_bytes().startswith(README_MARKER.encode())
     match = _HASHED.fullmatch(path.name)

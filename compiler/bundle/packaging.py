@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from ..errors import InputError
+from .compress_files import CODINGS, check_codings
 
 FORMATS = ("esm", "iife", "npm")
 
@@ -26,11 +28,15 @@ _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 class Packaging:
     """`format`, of FORMATS: an ES module, a classic script that defines a global, or a package for npm. `global_name`
     is that of the script, by default the model's. With `single_file` the script holds all files of the model, and so
-    does the bundle's page. `licence` is what the model's file says of it, for a package."""
+    does the bundle's page. `base_url`, where it is not empty, is where the model's files are, and ends with a slash.
+    `compress` are the codings, of CODINGS, in which files stand beside themselves. `licence` is what the model's file
+    says of it, for a package."""
 
     format: str = "esm"
     global_name: str | None = None
     single_file: bool = False
+    base_url: str = ""
+    compress: tuple[str, ...] = ()
     licence: str = ""
 
     def check(self, *, isolation: bool = False) -> None:
@@ -44,6 +50,24 @@ class Packaging:
             raise InputError(f"--coop-coep and {form} exclude each other: it is for a host that serves the bundle")
         if self.global_name is not None:
             self._check_global(self.global_name)
+        if self.base_url:
+            self._check_base(self.base_url)
+        if self.compress:
+            self._check_compress()
+
+    def _check_base(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("https", "http") or not parts.netloc or parts.query or parts.fragment:
+            raise InputError(f"--base-url {url}: give the address of a folder, such as https://cdn.example.com/digits/")
+        if self.single_file:
+            raise InputError("--base-url and --single-file exclude each other: one file needs no others")
+
+    def _check_compress(self) -> None:
+        if unknown := [c for c in self.compress if c not in CODINGS]:
+            raise InputError(f"--compress {','.join(unknown)}: choose from {', '.join(CODINGS)}")
+        if self.format == "npm":
+            raise InputError("--compress and --format npm exclude each other: hosts serve what a bundler made")
+        check_codings(self.compress)
 
     def _check_global(self, name: str) -> None:
         if self.format != "iife":

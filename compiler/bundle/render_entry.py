@@ -14,8 +14,10 @@ Locate = Callable[[str], str]
 """The expression of a file's URL, by the file's name."""
 
 
-def render_entry(manifest: Manifest, runtime: Mapping[str, BundleFile], errors: Sequence[str]) -> str:
-    """The source of model.js; `errors` are the names of the classes of errors."""
+def render_entry(manifest: Manifest, runtime: Mapping[str, BundleFile], errors: Sequence[str], base: str = "") -> str:
+    """The source of model.js; `errors` are the names of the classes of errors. The model's files lie beside it, or
+    where `base` says."""
+    locate = at_base(base) if base else _beside_module
     lines = [
         MARKER,
         f"import {{ cacheOf, load as start }} from './{runtime['load.js'].name}';",
@@ -24,7 +26,7 @@ def render_entry(manifest: Manifest, runtime: Mapping[str, BundleFile], errors: 
         "",
         f"export const {{ {', '.join(errors)} }} = $errors;",
         "",
-        f"const manifest = {render_manifest(manifest, beside_module)};",
+        f"const manifest = {render_manifest(manifest, locate)};",
         "",
         "export const load = (options) => start(manifest, options);",
         "export const cache = cacheOf(manifest);",
@@ -32,7 +34,12 @@ def render_entry(manifest: Manifest, runtime: Mapping[str, BundleFile], errors: 
     return "\n".join(lines) + "\n"
 
 
-def beside_module(file: str) -> str:
+def at_base(base: str) -> Locate:
+    """Files below an address."""
+    return lambda file: js_literal(f"{base}{file}")
+
+
+def _beside_module(file: str) -> str:
     """Bundlers follow `new URL(literal, import.meta.url)`."""
     return f"new URL('./{file}', import.meta.url).href"
 

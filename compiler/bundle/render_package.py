@@ -63,10 +63,14 @@ def package_name(model: str) -> str:
     return name if name and name not in ("node_modules", "favicon.ico") else f"model-{name}".rstrip("-")
 
 
-def package_files(artifact: Artifact, files: Sequence[BundleFile], licence: str = "") -> list[BundleFile]:
-    """The files with those of a package. What only the bundle's own page needs is not published."""
+def package_files(
+    artifact: Artifact, files: Sequence[BundleFile], licence: str = "", elsewhere: Sequence[BundleFile] = ()
+) -> list[BundleFile]:
+    """The files with those of a package. What only the bundle's own page needs is not published, nor what is
+    `elsewhere`."""
     name = package_name(artifact.name)
-    published = [f.name for f in files if f.kind != "page" and f.name != "package.json"]
+    others = {"package.json", *(f.name for f in elsewhere)}
+    published = [f.name for f in files if f.kind != "page" and f.name not in others]
     own = {"package.json": _package(name, licence, published)}
     readme = BundleFile("README.md", _readme(artifact, name).encode(), "types")
     return [*(BundleFile(f.name, own.get(f.name, f.data), f.kind) for f in files), readme]

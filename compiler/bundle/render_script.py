@@ -10,7 +10,7 @@ from .link_runtime import relink
 from .manifest import Manifest
 from .merge_modules import variable_of
 from .merge_script import RUNTIME, merge_page, merge_script
-from .render_entry import render_manifest
+from .render_entry import at_base, render_manifest
 
 _MODULE = '<script type="module" src="./page.js"></script>'
 
@@ -20,12 +20,16 @@ _SOURCE = f"source: () => `'use strict';(${{{RUNTIME}}})({{}});`"
 """A worker's whole script: it has its name from who creates it."""
 
 
-def render_script(manifest: Manifest, sources: Mapping[str, str], errors: Sequence[str], name: str) -> str:
-    """The source of a script that defines the global `name`. In a worker that the runtime starts it is the worker's."""
+def render_script(
+    manifest: Manifest, sources: Mapping[str, str], errors: Sequence[str], name: str, base: str = ""
+) -> str:
+    """The source of a script that defines the global `name`. In a worker that the runtime starts it is the worker's.
+    The model's files lie beside it, or where `base` says."""
+    locate = at_base(base) if base else lambda file: f"at({file!r})"
     lines = [
         *_start(sources, "load_script.js", _OWN + _SOURCE),
         "if (!model) return undefined;",
-        f"const manifest = (at) => ({render_manifest(manifest, lambda file: f'at({file!r})')});",
+        f"const manifest = (at) => ({render_manifest(manifest, locate)});",
         *_exports("load_script.js", errors, "manifest(String)"),
     ]
     return f"{MARKER}\n{_defined(name, lines, errors)}"

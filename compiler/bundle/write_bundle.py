@@ -8,6 +8,7 @@ from pathlib import Path
 from ..program.device_program import HostCall, Launch
 from ..text.escape import html_text
 from .artifact import Artifact, DeviceArtifact
+from .compress_files import compressed
 from .files import BundleFile, foreign_files, is_bundle
 from .folder import FolderKind, WrittenFile, write_folder
 from .isolation import isolate_page, isolation_files
@@ -81,22 +82,29 @@ def render_files(
     if isolation:
         sources["index.html"] = isolate_page(sources["index.html"])
     types = render_types(artifact, sources["model.d.ts"])
-    if packaging.single_file:
-        return list(_whole_files(artifact, manifest, sources, types, packaging))
     render = _script_files if packaging.format == "iife" else _module_files
-    entry, *others = render(artifact, manifest, sources, types, packaging)
-    files = [entry, *others, *(isolation_files(sources) if isolation else ()), *manifest.files]
+    if packaging.single_file:
+        render = _whole_files
+    files = [*render(artifact, manifest, sources, types, packaging)]
+    if isolation:
+        files += isolation_files(sources)
+    if not packaging.single_file:
+        files += manifest.files
     files = list({file.name: file for file in files}.values())
-    return files if packaging.format != "npm" else package_files(artifact, files, packaging.licence)
+    if packaging.format == "npm":
+        elsewhere = manifest.files if packaging.base_url else ()
+        files = package_files(artifact, files, packaging.licence, elsewhere)
+    return [*files, *compressed(files, packaging.compress)]
 
 
 def _module_files(
-    artifact: Artifact, manifest: Manifest, sources: Mapping[str, str], types: str, _: Packaging
+    artifact: Artifact, manifest: Manifest, sources: Mapping[str, str], types: str, packaging: Packaging
 ) -> Iterator[BundleFile]:
     """ES modules."""
     merged = merge_modules(sources)
     runtime = link_runtime(merged, ("load.js", *PAGE))
-    yield BundleFile("model.js", render_entry(manifest, runtime, _classes(sources)).encode(), "entry")
+    entry = render_entry(manifest, runtime, _classes(sources), packaging.base_url)
+    yield BundleFile("model.js", entry.encode(), "entry")
     yield BundleFile("model.d.ts", types.encode(), "types")
     yield BundleFile("package.json", PACKAGE, "entry")
     yield BundleFile("index.html", relink(merged["index.html"], runtime.__getitem__).encode(), "page")
@@ -110,7 +118,8 @@ def _script_files(
     name = packaging.global_of(artifact.name)
     looks = link_runtime(sources, ("page.css", "page.svg"))
     script = render_page_script(sources, name)
-    yield BundleFile("model.js", render_script(manifest, sources, _classes(sources), name).encode(), "entry")
+    entry = render_script(manifest, sources, _classes(sources), name, packaging.base_url)
+    yield BundleFile("model.js", entry.encode(), "entry")
     yield BundleFile("model.d.ts", types_of_script(types, name).encode(), "types")
     yield BundleFile("index.html", render_script_page(sources["index.html"], looks, script).encode(), "page")
     yield from (script, *looks.values())

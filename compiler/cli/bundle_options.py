@@ -30,6 +30,19 @@ _OPTIONS = (
         is_flag=True,
         help="Write model.js and index.html with all files of the model inside: the page runs from a disk, too.",
     ),
+    click.option(
+        "--base-url",
+        metavar="URL",
+        default="",
+        help="Where you put the weights and the code of the model, such as https://cdn.example.com/digits/; by default "
+        "they lie beside model.js.",
+    ),
+    click.option(
+        "--compress",
+        metavar="br,gz",
+        default="",
+        help="Write files compressed by Brotli and gzip, too, for hosts that serve such (extra [compress]).",
+    ),
 )
 
 
@@ -37,8 +50,12 @@ def bundle_options(command: Callable[..., None]) -> Callable[..., None]:
     """Adds the options to a command, which receives them as `packaging`."""
 
     @functools.wraps(command)
-    def wrapped(bundle_format: str, global_name: str | None, single_file: bool, **others: Any) -> None:
-        command(packaging=Packaging(bundle_format, global_name, single_file), **others)
+    def wrapped(
+        bundle_format: str, global_name: str | None, single_file: bool, base_url: str, compress: str, **others: Any
+    ) -> None:
+        base = base_url if not base_url or base_url.endswith("/") else f"{base_url}/"
+        codings = tuple(dict.fromkeys(c.strip() for c in compress.split(",") if c.strip()))
+        command(packaging=Packaging(bundle_format, global_name, single_file, base, codings), **others)
 
     for option in reversed(_OPTIONS):
         wrapped = option(wrapped)

@@ -202,6 +202,8 @@ class Options:
             ("--coop-coep", self.coop_coep),
             (f"--format {self.packaging.format}", self.packaging.format != ESM.format),
             ("--single-file", self.packaging.single_file),
+            ("--base-url", bool(self.packaging.base_url)),
+            ("--compress", bool(self.packaging.compress)),
             (f"--host {self.host}", self.host != HOSTS[0]),
             (f"--wasm-linker {self.linker}", self.linker != "builtin"),
             (f"--gpu-tiles {self.gpu_tiles}", self.gpu_tiles != GPU_TILES[0]),

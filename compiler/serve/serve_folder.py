@@ -54,6 +54,9 @@ EVENTS = "/.webnn-serve/changes"
 SCRIPT = f"""new EventSource('{EVENTS}').onmessage = () => location.reload();
 """
 
+CODINGS = {".br": "br", ".gz": "gzip"}
+"""Codings of HTTP by the suffixes of files that are compressed already, the smallest first."""
+
 ISOLATED = {"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp"}
 
 SILENCE = 15.0
@@ -169,11 +172,15 @@ class _Handler(BaseHTTPRequestHandler):
         begin, end = wanted
         whole = (begin, end) == (0, facts.st_size)
         small = LEAST_COMPRESSED <= facts.st_size <= MOST_COMPRESSED and TEXTS.match(kind) is not None
-        if whole and small:
+        beside = _compressed_beside(file, facts.st_mtime_ns)
+        if whole and (small or beside):
             headers["Vary"] = "Accept-Encoding"
-            if "Range" not in self.headers and _takes_gzip(self.headers.get("Accept-Encoding", "")):
-                packed = _packed(file, facts.st_mtime_ns, facts.st_size)
-                headers |= {"Content-Encoding": "gzip", "ETag": f'{tag[:-1]}-gzip"'}
+            accepted = "" if "Range" in self.headers else self.headers.get("Accept-Encoding", "")
+            coding = next((c for c in beside if _takes(accepted, c)), "gzip" if small else "")
+            if coding and _takes(accepted, coding):
+                ready = beside.get(coding)
+                packed = ready.read_bytes() if ready else _packed(file, facts.st_mtime_ns, facts.st_size)
+                headers |= {"Content-Encoding": coding, "ETag": f'{tag[:-1]}-{coding}"'}
                 self._send(packed, kind, headers, body=body)
                 return
         status = HTTPStatus.OK if "Range" not in self.headers or whole else HTTPStatus.PARTIAL_CONTENT
@@ -232,10 +239,16 @@ class _Handler(BaseHTTPRequestHandler):
             seen = count
 
 
-def _takes_gzip(accepted: str) -> bool:
-    """Whether a header Accept-Encoding has gzip, and not with the weight 0."""
+def _takes(accepted: str, coding: str) -> bool:
+    """Whether a header Accept-Encoding has a coding, and not with the weight 0."""
     parts = (part.partition(";") for part in accepted.lower().split(","))
-    return any(name.strip() in ("gzip", "*") and not re.search(r"q=0(\.0*)?$", rest.strip()) for name, _, rest in parts)
+    return any(name.strip() in (coding, "*") and not re.search(r"q=0(\.0*)?$", rest.strip()) for name, _, rest in parts)
+
+
+def _compressed_beside(file: Path, changed: int) -> dict[str, Path]:
+    """Files beside one that are it in a coding, by the coding: not those that are older."""
+    found = {coding: file.with_name(file.name + suffix) for suffix, coding in CODINGS.items()}
+    return {coding: p for coding, p in found.items() if p.is_file() and p.stat().st_mtime_ns >= changed}
 
 
 def _with_charset(kind: str) -> str:

@@ -1,5 +1,6 @@
 // Downloads one file of the bundle straight into memory and checks that it is what the compiler wrote.
 import { DownloadError, IntegrityError, ModelError } from '../errors.js';
+import { isElsewhere } from './is_elsewhere.js';
 import { watchDownloads } from './watch_downloads.js';
 
 /** @typedef {{ url: string, bytes: number, sha256: string }} FileSpec */
@@ -61,7 +62,8 @@ async function fillFrom({ url, bytes, sha256 }, target, onBytes, downloads) {
   const name = nameOf(url);
   const { size, head, type } = await downloads.receive(url, async (signal, onActivity) => {
     const response = await request(url, signal).catch((error) => {
-      throw new DownloadError('network', `could not fetch ${name}: ${error.message}`);
+      const hint = isElsewhere(url) ? ' (a server of another origin must send Access-Control-Allow-Origin)' : '';
+      throw new DownloadError('network', `could not fetch ${name}: ${error.message}${hint}`);
     });
     onActivity();
     if (!response.ok)

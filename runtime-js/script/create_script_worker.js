@@ -1,5 +1,6 @@
 // Workers of a classic script that holds the whole runtime: it is their script, too, and knows them by their names.
 
+import { isElsewhere } from '../fetch/is_elsewhere.js';
 import { withTrust } from '../worker/trusted_url.js';
 
 /**
@@ -22,7 +23,7 @@ export const createWorker = (_create, script) =>
 /** Pages may refuse URLs of blobs, and browsers refuse scripts of other origins and of pages that are files. */
 function address() {
   const { url, source } = meta;
-  if (url && !url.startsWith('file:') && new URL(url).origin === globalThis.location?.origin) return url;
+  if (url && !url.startsWith('file:') && !isElsewhere(url)) return url;
   blob ??= URL.createObjectURL(new Blob([source()], { type: 'text/javascript' }));
   return blob;
 }

@@ -1,14 +1,21 @@
 // Workers of an ES module.
 
+import { isElsewhere } from '../fetch/is_elsewhere.js';
 import { withTrust } from './trusted_url.js';
 
 /**
  * @param {() => Worker} create by the expression that bundlers look for, which takes no trusted URL: so it goes first
  * @param {string} script its file, in the folder of this one
  */
-export const createWorker = (create, script) =>
-  withTrust((trusted) =>
-    trusted
-      ? new Worker(trusted(new URL(/* webpackIgnore: true */ script, import.meta.url).href), { type: 'module' })
-      : create(),
-  );
+export function createWorker(create, script) {
+  const { href } = new URL(/* webpackIgnore: true */ script, import.meta.url);
+  return withTrust((trusted) => {
+    const elsewhere = isElsewhere(href);
+    if (!trusted && !elsewhere) return create();
+    // Browsers start no worker by a script of another origin, but let one import it.
+    const url = elsewhere
+      ? URL.createObjectURL(new Blob([`import ${JSON.stringify(href)}`], { type: 'text/javascript' }))
+      : href;
+    return new Worker(trusted?.(url) ?? url, { type: 'module' });
+  });
+}

@@ -158,10 +158,11 @@ function create() {
 /** @param {{ message: string }} cause browsers have no message where the script itself is refused */
 function noStart({ message }) {
   const why = message ? ` (${message})` : '';
-  const hint = "does a Content-Security-Policy allow it (worker-src 'self')? Or load with { worker: false }";
+  const allowed = "worker-src 'self', for a script of another origin that and blob:";
+  const hint = `does a Content-Security-Policy allow it (${allowed})? Or load with { worker: false }`;
   return new WorkerError(
     'start',
-    `the worker did not start${why}: is its script beside model.js, on the page's own origin (${BUNDLERS})? ${hint}`,
+    `the worker did not start${why}: is its script beside model.js (${BUNDLERS})? ${hint}`,
   );
 }
 

@@ -35,6 +35,11 @@ def texts(artifact: Artifact, packaging: Packaging) -> dict[str, str]:
         (Packaging("iife", "my-model"), "--global-name my-model: give a name of JavaScript"),
         (Packaging("iife", "name"), "--global-name name is taken in every page"),
         (Packaging("npm", single_file=True), "--single-file and --format npm exclude each other"),
+        (Packaging(base_url="cdn/"), "--base-url cdn/: give the address of a folder, such as https://"),
+        (Packaging(base_url="https://a/?v=1/"), "--base-url https://a/?v=1/: give the address"),
+        (Packaging(base_url="https://a/", single_file=True), "--base-url and --single-file exclude each other"),
+        (Packaging(compress=("gz", "zip")), "--compress zip: choose from br, gz"),
+        (Packaging("npm", compress=("gz",)), "--compress and --format npm exclude each other"),
     ],
 )
 def test_what_does_not_go_together_is_refused(packaging: Packaging, message: str) -> None:
@@ -133,6 +138,13 @@ def test_the_snippet_is_a_module(tmp_path: Path) -> None:
     (snippet,) = re.findall(r"```js\n(import .*?)\n```\n", texts(odd, NPM)["README.md"], re.DOTALL)
     (tmp_path / "main.mjs").write_text(snippet)
     subprocess.run(["node", "--check", tmp_path / "main.mjs"], check=True)
+
+
+def test_a_package_publishes_no_files_that_are_elsewhere() -> None:
+    files = texts(tiny_artifact(), Packaging("npm", base_url="https://a.example/m/"))
+    assert {name.partition(".")[2] for name in json.loads(files["package.json"])["files"]} == {"js", "d.ts"}
+    assert files["model.js"].count('url: "https://a.example/m/') == 4
+    assert "import.meta" not in files["model.js"]
 
 
 @pytest.mark.parametrize("form", ["esm", "iife"])

@@ -42,6 +42,14 @@ def test_a_single_file(model: Path, tmp_path: Path) -> None:
     assert set(contents(out)) == {"model.js", "model.d.ts", "package.json", "index.html"}
 
 
+def test_an_address_ends_with_a_slash_and_codings_stand_once(model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "split"
+    options = ("--base-url", "https://cdn.example.com/net", "--compress", "gz, gz")
+    assert run(model, "--out", out, *SHAPE, "--targets", "wasm", *options).exit_code == 0
+    assert b'url: "https://cdn.example.com/net/weights-' in contents(out)["model.js"]
+    assert "model.js.gz" in contents(out)
+
+
 @pytest.mark.parametrize("options", [("--format", "iife"), ("--single-file",)])
 def test_forms_are_of_bundles(model: Path, tmp_path: Path, options: tuple[str, ...]) -> None:
     out = tmp_path / "out"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import http.client
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -65,6 +66,28 @@ def test_media_types(address: str, path: str, kind: str) -> None:
     assert "Cross-Origin-Embedder-Policy" not in answer.headers
     head = Answer(address, path, "HEAD")
     assert (head.status, head.body, head.headers["Content-Length"]) == (200, b"", str(len(answer.body)))
+
+
+def test_what_is_compressed_beside_a_file_is_sent(folder: Path, address: str) -> None:
+    """Where the browser takes it, whole, and by its own validator; not what is older than the file."""
+    (folder / "bundle" / "model.js.br").write_bytes(b"by brotli")
+    (folder / "bundle" / "model.js.gz").write_bytes(gzip.compress(TEXT[::-1]))
+    (folder / "bundle" / "weights-0123456789ab.bin.gz").write_bytes(gzip.compress(WEIGHTS))
+    path = "/bundle/model.js"
+    found = Answer(address, path, Accept_Encoding="gzip, deflate, br")
+    assert (found.headers["Content-Encoding"], found.body) == ("br", b"by brotli")
+    assert found.headers["Content-Type"] == "text/javascript; charset=utf-8"
+    assert found.headers["Vary"] == "Accept-Encoding"
+    assert found.headers["ETag"] != Answer(address, path).headers["ETag"]
+    assert gzip.decompress(Answer(address, path, Accept_Encoding="br;q=0, gzip").body) == TEXT[::-1]
+    assert Answer(address, path).body == TEXT
+    assert Answer(address, path, Accept_Encoding="br", Range="bytes=0-9").body == TEXT[:10]
+    weights = Answer(address, "/bundle/weights-0123456789ab.bin", Accept_Encoding="gzip")
+    assert gzip.decompress(weights.body) == WEIGHTS
+    assert Answer(address, "/bundle/weights-0123456789ab.bin", Accept_Encoding="br").body == WEIGHTS
+    os.utime(folder / "bundle" / "model.js.br", (1, 1))
+    os.utime(folder / "bundle" / "model.js.gz", (1, 1))
+    assert gzip.decompress(Answer(address, path, Accept_Encoding="br, gzip").body) == TEXT
 
 
 def test_caching(address: str) -> None:
