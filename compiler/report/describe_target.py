@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import zip_longest
 
 from ..codegen.render_host import kernel_text
@@ -23,7 +24,6 @@ from ..program.device_program import Launch as DeviceLaunch
 from ..program.find_prepared import find_prepared
 from ..program.live_ranges import owner_of
 from ..program.program import Launch, Program
-from ..system.run_passes import ignore
 from ..tensor import Tensor
 from ..tensor.steps import leaves
 from .describe_kernels import Launched, describe_cpu_kernels, describe_device_kernels
@@ -107,13 +107,12 @@ def _device(report: Report, build: DeviceBuild, options: Options) -> Target:
     taken: Iterator[int | Segment] = leaves(build.partition.steps)
     groups = (step.groups if isinstance(step, Segment) else (step,) for step in taken)
     planned = list(zip(groups, program.work, strict=True))
-    backend = row.backend(options, ignore)
     given = options.peaks.get(row.name)
     return Target(
         row.name,
         row.about,
         row.stages()[-1],
-        describe_device_kernels(program, _launched(planned, build.plan), backend),
+        describe_device_kernels(program, _launched(planned, build.plan), partial(row.backend, options)),
         _steps(lowered, planned, build.plan, options.profiles.get(row.name)),
         describe_storages(program),
         build.code_bytes,

@@ -151,7 +151,7 @@ def _kernels(node: Node, page: Page) -> list[str]:
 
 
 def _scrolled(drawing: Element, label: str) -> Element:
-    return element("div", drawing, class_="scrolled", tabindex=0, role="region", aria_label=label)
+    return element("div", drawing, class_="scrolled", tabindex=0, role="group", aria_label=label)
 
 
 def _files(page: Page) -> Element:

@@ -37,7 +37,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[Child]], label: str) -> E
     heads = element("tr", *(element("th", text, scope="col") for text in head))
     body = (element("tr", *map(_cell, row)) for row in rows)
     made = element("table", element("thead", heads), element("tbody", *body))
-    return element("div", made, class_="scrolled", tabindex=0, role="region", aria_label=label)
+    return element("div", made, class_="scrolled", tabindex=0, role="group", aria_label=label)
 
 
 def _cell(content: Child) -> Element:
@@ -75,7 +75,7 @@ def _roofline(target: Target) -> Iterator[Element]:
     )
     caption = element("figcaption", " ".join(notes), element("ul", *legend, class_="legend"))
     yield element(
-        "figure", element("div", drawing, class_="scrolled", tabindex=0, role="region", aria_label="Roofline"), caption
+        "figure", element("div", drawing, class_="scrolled", tabindex=0, role="group", aria_label="Roofline"), caption
     )
 
 
@@ -189,7 +189,7 @@ def _graph(target: Target) -> Iterator[Element]:
     boxes = [_box(target, n, s) for n, s in enumerate(target.steps)]
     drawing = draw_graph(boxes, [s.before for s in target.steps], label)
     text = f"Each of the {plural(len(target.steps), 'step')} of a run with the operators that it computes."
-    scrolled = element("div", drawing, class_="scrolled", tabindex=0, role="region", aria_label=label)
+    scrolled = element("div", drawing, class_="scrolled", tabindex=0, role="group", aria_label=label)
     yield element("p", f"{text} A click goes to the kernel.")
     yield element("details", element("summary", "Drawing"), scrolled)
 
@@ -214,7 +214,7 @@ def _memory(target: Target) -> Iterator[Element]:
     if not m.blocks:
         return
     label = f"Memory of {target.name}"
-    drawing = element("div", draw_memory(m), class_="scrolled", tabindex=0, role="region", aria_label=label)
+    drawing = element("div", draw_memory(m), class_="scrolled", tabindex=0, role="group", aria_label=label)
     caption = "From left to right the steps of a run, upwards the addresses. Each block is a value, while it is needed."
     yield element("figure", drawing, element("figcaption", caption))
     held = m.at(m.peak)

@@ -129,6 +129,20 @@ def test_layers_by_winograd_have_a_reason(tmp_path: Path) -> None:
     assert [p.name for p in shown.prepared] == ["conv (WinogradWeights)"]
 
 
+@pytest.mark.parametrize("target", ["wasm", "webgpu", "webgl"])
+def test_transforms_count_what_their_schedule_leaves(target: str, tmp_path: Path) -> None:
+    """Windows and results of 6 x 6 take at most 12 products with a matrix, of 6 elements each, of less than 4 entries
+    besides 0; between these are 36 products of matrices. Both matrices at once would take twice as many operations."""
+    names = ["x", "a", "b", "c", "y"]
+    nodes = [node("Conv", [x, "w"], [y], pads=[1] * 4) for x, y in pairwise(names)]
+    proto = model(nodes, {"x": [1, 64, 56, 56]}, ["y"], {"w": random((64, 64, 3, 3))})
+    (shown,) = described(proto, tmp_path, [target]).targets
+    assert any("transform" in form for s in shown.steps for form in s.forms)
+    tiles = 4 * 14 * 14
+    products = tiles * 36 * 64 * 64 * 2
+    assert products < shown.operations < 1.1 * products + 2 * tiles * 64 * 12 * 6 * 7
+
+
 def test_peaks_are_measured_for_processors_and_given_for_others(tmp_path: Path) -> None:
     peaks = {"webgl": (500.0, 25.0)}
     shown = {t.name: t for t in described(two_layers(), tmp_path, ["wasm", "webgpu", "webgl"], peaks=peaks).targets}
