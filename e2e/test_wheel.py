@@ -6,6 +6,7 @@ README.md has in short.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -34,7 +35,10 @@ INSTALL, COMPILE, INDEX, SERVE = (block.text for block in of_this_file(ROOT / "d
 
 
 def call(*command: str | Path, cwd: Path) -> str:
-    done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True)
+    """What a program prints. `python3` is the one that runs the tests."""
+    path = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    words = [str(part) for part in command]
+    done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, env=os.environ | path)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
