@@ -40,7 +40,7 @@ def test_a_bundle_runs(page: Page, folder: Path, isolated: bool) -> None:
 
 
 def test_a_page_loads_anew_when_its_bundle_changes(page: Page, folder: Path) -> None:
-    with watching(folder, 0.1) as changes, serving(Folder(folder, changes=changes), "127.0.0.1", 0) as address:
+    with watching(folder, period=0.1) as changes, serving(Folder(folder, changes=changes), "127.0.0.1", 0) as address:
         page.goto(f"{address}bundle/index.html")
         expect(page).to_have_title("tiny")
         page.wait_for_selector("#model:not([hidden])")

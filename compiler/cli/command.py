@@ -29,6 +29,7 @@ from .progress import Progress
 from .quantize_options import quantize_options
 from .report_options import PeakOption, ProfileOption
 from .terminal import error_console, say
+from .watch import FLAG, RepeatableCommand, repeat
 
 if TYPE_CHECKING:
     from ..formats.formats import Format
@@ -92,7 +93,9 @@ def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
     return value or Path()
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command(
+    cls=RepeatableCommand, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.argument("model", type=FILE, metavar="MODEL", required=False, callback=_needed)
 @click.option(
     "--out",
@@ -248,6 +251,14 @@ def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
 @click.option("--wasm-linker", metavar="LINKER", default="builtin", show_default=True, help="builtin, wasm-ld or emcc.")
 @click.option("--coop-coep", is_flag=True, help="Add what makes a page cross-origin isolated, which threads need.")
 @bundle_options
+@click.option(
+    FLAG,
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=repeat,
+    help="Compile again whenever the model or another file of this command changes, until Ctrl-C.",
+)
 @click.option("--force", is_flag=True, help="Replace a bundle that is already there.")
 @click.option("--no-cache", is_flag=True, help="Compile every kernel anew, and keep none for the next time.")
 @click.option(

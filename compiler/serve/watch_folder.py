@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -53,15 +53,15 @@ class Changes:
 
 
 @contextmanager
-def watching(root: Path, period: float = PERIOD) -> Iterator[Changes]:
-    """The changes below a folder, or of a file, while the block runs. A change counts when all is quiet for one period:
+def watching(*roots: Path, period: float = PERIOD) -> Iterator[Changes]:
+    """The changes below folders, or of files, while the block runs. A change counts when all is quiet for one period:
     a bundle is several files."""
-    changes, stop, first = Changes(), threading.Event(), _state(root)
+    changes, stop, first = Changes(), threading.Event(), _state(roots)
 
     def look() -> None:
         known = before = first
         while not stop.wait(period):
-            now = _state(root)
+            now = _state(roots)
             if now == before != known:
                 known = now
                 changes.add()
@@ -77,10 +77,10 @@ def watching(root: Path, period: float = PERIOD) -> Iterator[Changes]:
         thread.join()
 
 
-def _state(root: Path) -> dict[str, tuple[int, int]]:
+def _state(roots: Sequence[Path]) -> dict[str, tuple[int, int]]:
     """Times and sizes by path."""
     found: dict[str, tuple[int, int]] = {}
-    for path in _files(root):
+    for path in (path for root in roots for path in _files(root)):
         try:
             facts = os.stat(path)
         except OSError:  # it is gone since

@@ -188,7 +188,7 @@ def test_isolated_pages(folder: Path) -> None:
 
 
 def test_pages_hear_of_changes(folder: Path) -> None:
-    with watching(folder, 0.05) as changes, serving(Folder(folder, changes=changes), "127.0.0.1", 0) as address:
+    with watching(folder, period=0.05) as changes, serving(Folder(folder, changes=changes), "127.0.0.1", 0) as address:
         page = Answer(address, "/").body
         assert page.startswith(b'<!doctype html><html><head lang=\'en\'><script type="module" src="' + RELOAD.encode())
         assert b"EventSource" in Answer(address, RELOAD).body
@@ -204,7 +204,7 @@ def test_pages_hear_of_changes(folder: Path) -> None:
 
 def test_a_change_counts_once(folder: Path) -> None:
     """However many files it is of: when all is quiet."""
-    with watching(folder, 0.8) as changes:
+    with watching(folder, period=0.8) as changes:
         for i in range(5):
             (folder / f"{i}.bin").write_bytes(b"x")
         assert changes.count == 0

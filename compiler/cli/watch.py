@@ -1,0 +1,79 @@
+"""`--watch`: a command is carried out again, in a process of its own, whenever a file that it names changes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from ..serve.watch_folder import PERIOD, watching
+from .explained import explained
+from .terminal import say
+
+FLAG = "--watch"
+_ARGUMENTS = "webnn_compile.arguments"
+
+
+class RepeatableCommand(click.Command):
+    """A command that keeps its arguments as they were given."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[_ARGUMENTS] = tuple(args)
+        return super().parse_args(ctx, args)
+
+
+def repeat(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> Any:
+    """The callback of an eager option FLAG: carries out the rest of the command line until Ctrl-C, and then exits."""
+    if wanted and not ctx.resilient_parsing:
+        watch([a for a in ctx.meta[_ARGUMENTS] if a != FLAG])
+    return wanted
+
+
+def watch(arguments: Sequence[str], period: float = PERIOD) -> NoReturn:
+    """Compiles with these arguments at once and after each change, until Ctrl-C: a mistake in a model is mended and
+    saved again. What was written is replaced from then on."""
+    written = False
+    with explained():
+        while True:
+            with watching(*files_of(arguments), period=period) as changes:
+                force = ["--force"] if written and "--force" not in arguments else []
+                command = [sys.executable, "-m", "webnn_compile", *arguments, *force]
+                ended = subprocess.run(command, check=False)
+                written |= ended.returncode == 0
+                say("\nWaiting for a file to change; Ctrl-C ends.", err=True)
+                while not changes.count:
+                    changes.wait(0, 3600)
+    raise AssertionError
+
+
+def files_of(arguments: Sequence[str]) -> list[Path]:
+    """The files that arguments name, also behind an "=", and those with the weights of models among them."""
+    named = [Path(text) for a in arguments for text in {a, a.partition("=")[2], a.rpartition("=")[2]} if text]
+    files = [path for path in named if _is_file(path)]
+    return list(dict.fromkeys([*files, *(data for path in files for data in _external(path))]))
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a text too long for a name
+        return False
+
+
+def _external(path: Path) -> Iterator[Path]:
+    """The external data of an ONNX file."""
+    if path.suffix != ".onnx":
+        return
+    import onnx
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
+    try:
+        tensors = onnx.load(path, load_external_data=False).graph.initializer
+    except (OSError, DecodeError, ValueError):  # half written
+        return
+    for tensor in tensors:
+        yield from (path.parent / entry.value for entry in tensor.external_data if entry.key == "location")
