@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import wave
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ import onnx
 import pytest
 from compiled import compile_site
 from documentation import ROOT, Block, blocks, unmarked
-from documented_models import classifier, encoder, product
+from documented_models import classifier, encoder, listener, product
 from PIL import Image
 from playwright.sync_api import Page
 from server import serve
@@ -33,6 +34,7 @@ BUNDLES: dict[str, tuple[onnx.ModelProto, tuple[str, ...]]] = {
     "digits": (classifier(shape=(1, 1, 32, 32)), ()),
     "pictures": (classifier("input", "output"), ("--picture", "input=imagenet")),
     "answers": (classifier("input", "output"), ("--picture", "input=imagenet", "--answer", "classify,top=3")),
+    "sounds": (listener(), ("--dim", "batch_size=1", "--sound", "input_features=whisper")),
     "encoder": (
         encoder(("batch", "sequence_length")),
         ("--dim", "batch=1", "--dim", "sequence_length=1..512"),
@@ -46,6 +48,7 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
         Setting("pictures", LOAD + PICTURE, "best === 2"),
         Setting("answers", f"{LOAD}{PICTURE}const image = img;\n", "output[0].label === '2'"),
     ),
+    "sounds": (Setting("sounds", LOAD, "last_hidden_state.length === 80"),),
     "sizes": (
         Setting("encoder", LOAD + "const mask = new BigInt64Array(12);\n"),
         Setting("product", LOAD + "const data = new Float32Array(3 * 5 * 64);\n", "y.shape.join() === '3,5,64'"),
@@ -78,6 +81,9 @@ def sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
         onnx.save(model, folder / f"{name}.onnx")
         compile_site(folder / f"{name}.onnx", folder / name, "--targets", "wasm", *options)
         Image.new("RGB", (60, 50), "blue").save(folder / name / "picture.png")
+        with wave.open(str(folder / name / "speech.wav"), "wb") as file:
+            file.setparams((1, 1, 22050, 0, "NONE", ""))
+            file.writeframes(bytes(range(256)) * 40)
     with serve(folder) as served:
         yield {name: f"{served.url}{name}/" for name in BUNDLES}
 

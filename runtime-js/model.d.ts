@@ -23,6 +23,8 @@ export interface TensorInfo<Name = string, DType = string, Shape = readonly (num
   readonly shape: Shape;
   /** Pictures fill it: larger ones than of so many rows and columns are reduced before. */
   readonly picture?: number;
+  /** Sounds fill it, of so many samples in a second: others are resampled. */
+  readonly sound?: number;
 }
 
 /** A size that each run decides, by the shapes of its inputs: from `least` to `most`, and a multiple of `multiple`. */
@@ -68,6 +70,18 @@ export type Picture =
   | Global<'Blob'>
   | { readonly data: Uint8ClampedArray | Uint8Array | Int32Array; readonly shape: readonly [number, number] };
 
+/**
+ * Sound of any length, for an input of samples: decoded, or a file that the browser can decode, or samples from -1 to 1 in
+ * one array or one for each channel, `rate` of them in a second; without it, at the input's own. The mean of the channels is
+ * resampled, and cut to the longest that the input takes.
+ */
+export type Sound =
+  | Global<'AudioBuffer'>
+  | Global<'Blob'>
+  | Float32Array
+  | { readonly data: Float32Array; readonly shape: readonly [number] }
+  | { readonly data: Float32Array | readonly Float32Array[]; readonly rate: number };
+
 /** A class that the model sees: `label` is its name, or `index` as text where the bundle has none. */
 export interface Class {
   readonly label: string;
@@ -89,7 +103,7 @@ export interface AnswerInfo<Name = string, Kind = keyof Answers> {
 
 // <model>
 export type Backend = 'webgpu' | 'webgl' | 'wasm';
-export type Inputs = Readonly<Record<string, TypedArray | OnDevice | Shaped<TypedArray | OnDevice> | Picture>>;
+export type Inputs = Readonly<Record<string, TypedArray | OnDevice | Shaped<TypedArray | OnDevice> | Picture | Sound>>;
 export type Outputs = Record<string, TypedArray & { readonly shape?: readonly number[] }>;
 export type InputInfo = readonly TensorInfo[];
 export type OutputInfo = readonly TensorInfo[];

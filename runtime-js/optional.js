@@ -5,4 +5,5 @@ export { playStructure } from './device/play_structures.js';
 export { host } from './device/start_host.js';
 export { sizes } from './values/bind_sizes.js';
 export { pictures } from './values/pictures.js';
+export { sounds } from './values/sounds.js';
 export { createUniforms } from './webgpu/webgpu_uniforms.js';

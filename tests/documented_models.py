@@ -52,6 +52,12 @@ def product() -> onnx.ModelProto:
     return model([node("Relu", ["x"], ["y"])], {"x": ["batch", "length", 64]}, ["y"])
 
 
+def listener() -> onnx.ModelProto:
+    """Spectra as Whisper has them, and the mean of each band."""
+    nodes = [node("GlobalAveragePool", ["input_features"], ["last_hidden_state"])]
+    return model(nodes, {"input_features": ["batch_size", 80, 3000]}, ["last_hidden_state"])
+
+
 def write_models(folder: Path, sizes: Sequence[str] = ("batch", "length")) -> None:
     """All of them, and labels; `sizes` are those of encoder.onnx."""
     onnx.save(classifier(), folder / "model.onnx")
@@ -59,4 +65,5 @@ def write_models(folder: Path, sizes: Sequence[str] = ("batch", "length")) -> No
         onnx.save(classifier("input", "output"), folder / name)
     onnx.save(encoder(sizes), folder / "encoder.onnx")
     onnx.save(decoder(), folder / "decoder.onnx")
+    onnx.save(listener(), folder / "whisper_encoder.onnx")
     (folder / "labels.txt").write_text("red\ngreen\nblue\n")

@@ -107,8 +107,8 @@ class Artifact:
     are those in the arena of the backend "wasm", and have no meaning without it. `halves` are offset and size in bytes
     of the parts that are float16 in `weights` and float32 in the memory of wasm; `weight_types` has the bytes of
     `weights` by the type of elements. `dimensions` are the sizes that each run decides, `refusals` the branches that
-    none may take. `pictures` are the inputs that pictures fill, with the most rows and columns of one, `answers`
-    what runs return in place of outputs."""
+    none may take. `pictures` are the inputs that pictures fill, with the most rows and columns of one, `sounds` those
+    that sounds fill, with their rates, `answers` what runs return in place of outputs."""
 
     name: str
     inputs: tuple[TensorSpec, ...]
@@ -120,6 +120,7 @@ class Artifact:
     refusals: tuple[Refusal, ...] = ()
     weight_types: Mapping[str, int] = field(default_factory=dict)
     pictures: Mapping[str, int] = field(default_factory=dict)
+    sounds: Mapping[str, int] = field(default_factory=dict)
     answers: tuple[BundledAnswer, ...] = ()
 
     @property

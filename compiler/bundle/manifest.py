@@ -64,7 +64,7 @@ def make_manifest(artifact: Artifact, shard_bytes: int = SHARD_BYTES) -> Manifes
     fields = {
         "abi": ABI,
         "name": artifact.name,
-        "inputs": [_tensor(spec, numbers) | _picture(artifact, spec) for spec in artifact.inputs],
+        "inputs": [_tensor(spec, numbers) | _filled(artifact, spec) for spec in artifact.inputs],
         "outputs": [_tensor(spec, numbers) for spec in artifact.outputs],
         "weightTypes": dict(artifact.weight_types),
         "weights": [{"offset": i * shard_bytes, **_file(shard)} for i, shard in enumerate(shards)],
@@ -154,8 +154,10 @@ def _tensor(spec: TensorSpec, numbers: Numbers) -> Fields:
     return {"name": spec.name, "dtype": str(spec.dtype), "shape": shape, "offset": spec.offset}
 
 
-def _picture(artifact: Artifact, spec: TensorSpec) -> Fields:
-    return {"picture": artifact.pictures[spec.name]} if spec.name in artifact.pictures else {}
+def _filled(artifact: Artifact, spec: TensorSpec) -> Fields:
+    """The pictures or sounds that fill an input."""
+    kinds = {"picture": artifact.pictures, "sound": artifact.sounds}
+    return {kind: numbers[spec.name] for kind, numbers in kinds.items() if spec.name in numbers}
 
 
 def _answer(artifact: Artifact, answer: BundledAnswer, files: list[BundleFile]) -> Fields:

@@ -70,7 +70,9 @@ def _inputs(artifact: Artifact, more: str) -> str:
     """A shape may stand beside any of them, and has to where lengths alone leave a choice."""
 
     def type_of(spec: TensorSpec) -> str:
-        return "Picture" if spec.name in artifact.pictures else _either(f"{_ACCEPTED[spec.dtype]}{more}")
+        if spec.name in artifact.pictures:
+            return "Picture"
+        return "Sound" if spec.name in artifact.sounds else _either(f"{_ACCEPTED[spec.dtype]}{more}")
 
     return _declared("Inputs", ((_described(s), s.name, type_of(s)) for s in artifact.inputs))
 

@@ -61,6 +61,8 @@ def _optional_parts(artifact: Artifact) -> Iterator[str]:
         yield "sizes"
     if artifact.pictures:
         yield "pictures"
+    if artifact.sounds:
+        yield "sounds"
     if artifact.answers:
         yield from ("answers", "showAnswer")
     devices = [part for part in artifact.backends if isinstance(part, DeviceArtifact)]

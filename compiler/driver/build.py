@@ -137,6 +137,7 @@ def make_artifact_of(target: CompileTarget, lowered: Lowered, work: Work) -> tup
         tensors.refusals,
         weights.types,
         _pictures(work),
+        _sounds(work),
     )
     return artifact, part.plan
 
@@ -201,6 +202,7 @@ def _make_artifact(model: Source, work: Work, report: Report) -> Artifact:
         report.refusals,
         weights.types,
         _pictures(work),
+        _sounds(work),
         _answers(work),
     )
     report.weights, report.weight_types = len(artifact.weights), weights.types
@@ -262,6 +264,11 @@ def _verified_before(model: Source, work: Work, report: Report) -> Artifact:
 def _pictures(work: Work) -> dict[str, int]:
     """The most rows and columns of pictures, by input."""
     return {p.value.name: p.format.most for p in work.pictures}
+
+
+def _sounds(work: Work) -> dict[str, int]:
+    """The rates of sounds, by input."""
+    return {s.value.name: s.format.rate for s in work.sounds}
 
 
 def _answers(work: Work) -> tuple[BundledAnswer, ...]:

@@ -86,16 +86,17 @@ function askSizes(dimensions) {
 }
 
 /**
- * A field of a file for each input that pictures fill.
+ * A field of a file for each input that pictures or sounds fill.
  * @param {import('../model.js').InputInfo} inputs
  * @returns {() => Record<string, File>} those that were chosen
  */
-function askPictures(inputs) {
-  const fields = inputs.flatMap(({ name, picture }) => {
-    if (picture === undefined) return [];
-    const field = Object.assign(document.createElement('input'), { type: 'file', accept: 'image/*' });
+function askFiles(inputs) {
+  const fields = inputs.flatMap(({ name, picture, sound }) => {
+    if (!picture && !sound) return [];
+    const accept = picture ? 'image/*' : 'audio/*';
+    const field = Object.assign(document.createElement('input'), { type: 'file', accept });
     const label = document.createElement('label');
-    label.append(`${name}: a picture `, field);
+    label.append(`${name}: a ${picture ? 'picture' : 'sound'} `, field);
     element('sizes').append(label);
     return [/** @type {const} */ ([name, field])];
   });
@@ -178,14 +179,14 @@ async function main() {
     'info',
     Object.entries(info).map(([key, value]) => [key, show(value)]),
   );
-  const pictures = askPictures(model.inputs);
+  const files = askFiles(model.inputs);
   const sizes = askSizes(model.dimensions);
   showStatus(`Ready, on ${info.backend}.`);
 
   async function run() {
     const random = /** @type {HTMLSelectElement} */ (element('fill')).value === 'random';
     const runs = Math.max(1, /** @type {HTMLInputElement} */ (element('runs')).valueAsNumber || 1);
-    const inputs = { ...makeInputs(model, sizes(), random), ...pictures() };
+    const inputs = { ...makeInputs(model, sizes(), random), ...files() };
     /** @type {import('../model.js').Outputs} */
     let outputs = {};
     /** @type {number[]} */

@@ -68,9 +68,9 @@ export async function load(manifest, options = {}) {
     }
   };
   const parts = manifest.backends.filter((part) => backend === 'auto' || part.backend === backend);
-  const common = { parts, weights, inputs, outputs, dimensions, refusals };
   const kept = cache ? { cache: storeName(manifest) } : {};
-  const plan = { ...common, ...kept, threads, warmup, timeout, variants: listVariants() };
+  const common = { parts, weights, inputs, outputs, dimensions, refusals, ...kept };
+  const plan = { ...common, threads, warmup, timeout, variants: listVariants() };
   const answers = optional.answers?.start(manifest.answers ?? [], { ...kept, signal, timeout });
   const inWorker = worker && typeof Worker === 'function';
   const starting = inWorker
@@ -102,7 +102,6 @@ export async function load(manifest, options = {}) {
   const use = () => /** @type {import('../start_first.js').Session} */ (session);
   const life = new AbortController();
   const enqueue = queueRuns(life.signal);
-  const check = (/** @type {unknown} */ values) => checkInputs(inputs, values, info, dimensions, optional.sizes);
   /**
    * @template T
    * @param {unknown} values
@@ -110,13 +109,13 @@ export async function load(manifest, options = {}) {
    * @returns {Promise<T>}
    */
   const withInputs = (values, run) => {
-    const checked = async (/** @type {unknown} */ given) => {
-      const { values: data, scalars } = check(given);
+    const checked = async (/** @type {unknown} */ values) => {
+      const { values: data, scalars } = checkInputs(inputs, values, info, dimensions, optional.sizes);
       return run(data, scalars);
     };
-    return optional.pictures
-      ? optional.pictures.using(inputs, values, info.backend !== 'wasm', checked)
-      : checked(values);
+    const pictured = (/** @type {unknown} */ values) =>
+      optional.pictures?.using(inputs, values, checked, info.backend !== 'wasm') ?? checked(values);
+    return optional.sounds?.using(inputs, values, pictured, dimensions) ?? pictured(values);
   };
   return {
     inputs: inputs.map(publish),
@@ -164,5 +163,4 @@ export async function load(manifest, options = {}) {
 }
 
 /** @param {TensorSpec} spec */
-const publish = ({ name, dtype, shape, picture }) =>
-  Object.freeze({ name, dtype, shape: Object.freeze(shownShape(shape)), ...(picture !== undefined && { picture }) });
+const publish = ({ offset, ...spec }) => Object.freeze({ ...spec, shape: Object.freeze(shownShape(spec.shape)) });

@@ -28,12 +28,12 @@ red, green, blue and alpha of each pixel in a Uint8ClampedArray`;
  * @template T
  * @param {readonly Spec[]} specs
  * @param {any} inputs
- * @param {boolean} onDevice whether the backend takes bitmaps
  * @param {(inputs: any) => Promise<T>} run
+ * @param {boolean} onDevice whether the backend takes bitmaps
  * @returns {Promise<T>}
  * @throws {TypeError} what is no picture, or cannot be read
  */
-async function using(specs, inputs, onDevice, run) {
+async function using(specs, inputs, run, onDevice) {
   if (kindOf(inputs) !== 'an object') return run(inputs);
   /** @type {[string, Pixels | Promise<Pixels>][]} */
   const found = [];

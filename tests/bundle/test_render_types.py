@@ -121,6 +121,25 @@ def test_consumer_of_pictures(tsc: Path, tmp_path: Path) -> None:
     assert "Float32Array" in check(tsc, tmp_path, wrong)
 
 
+SOUNDS = """
+import { load, type Sound } from './bundle/model.js';
+
+const model = await load();
+declare const sources: [AudioBuffer, File, Float32Array];
+for (const input of sources) await model.run({ input });
+const data = new Float32Array(16);
+const given: Sound[] = [{ data, rate: 44100 }, { data: [data, data], rate: 48000 }, { data, shape: [16] }];
+export const rate: number | undefined = model.inputs[0].sound;
+export { given };
+"""
+
+
+def test_consumer_of_sounds(tsc: Path, tmp_path: Path) -> None:
+    write_bundle(replace(tiny_artifact(), sounds={"input": 16000}), tmp_path / "bundle")
+    assert check(tsc, tmp_path, SOUNDS) == ""
+    assert "Int16Array" in check(tsc, tmp_path, SOUNDS + "await model.run({ input: new Int16Array(16) });")
+
+
 ANSWERS = """
 import { load } from './bundle/model.js';
 

@@ -7,7 +7,7 @@ import { pictures, reduced } from '../../runtime-js/values/pictures.js';
 const spec = [{ name: 'image', dtype: 'int32', shape: [], picture: 4 }];
 
 /** Inputs as a run gets them. @param {any} inputs */
-const taken = (inputs) => pictures.using(spec, inputs, false, async (given) => given);
+const taken = (inputs) => pictures.using(spec, inputs, async (given) => given, false);
 
 /** @param {number[][]} colours red, green, blue and alpha of each pixel */
 const words = (colours) => new Int32Array(Uint8Array.from(colours.flat()).buffer);
