@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
-from ..serve.watch_folder import PERIOD, watching
 from .explained import explained
 from .terminal import say
 
@@ -33,13 +32,15 @@ def repeat(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> Any
     return wanted
 
 
-def watch(arguments: Sequence[str], period: float = PERIOD) -> NoReturn:
+def watch(arguments: Sequence[str]) -> NoReturn:
     """Compiles with these arguments at once and after each change, until Ctrl-C: a mistake in a model is mended and
     saved again. What was written is replaced from then on."""
+    from ..serve.watch_folder import watching
+
     written = False
     with explained():
         while True:
-            with watching(*files_of(arguments), period=period) as changes:
+            with watching(*files_of(arguments)) as changes:
                 force = ["--force"] if written and "--force" not in arguments else []
                 command = [sys.executable, "-m", "webnn_compile", *arguments, *force]
                 ended = subprocess.run(command, check=False)
@@ -52,9 +53,11 @@ def watch(arguments: Sequence[str], period: float = PERIOD) -> NoReturn:
 
 def files_of(arguments: Sequence[str]) -> list[Path]:
     """The files that arguments name, also behind an "=", and those with the weights of models among them."""
+    from ..frontends.onnx.read_model import external_files
+
     named = [Path(text) for a in arguments for text in {a, a.partition("=")[2], a.rpartition("=")[2]} if text]
     files = [path for path in named if _is_file(path)]
-    return list(dict.fromkeys([*files, *(data for path in files for data in _external(path))]))
+    return list(dict.fromkeys([*files, *(data for path in files for data in external_files(path))]))
 
 
 def _is_file(path: Path) -> bool:
@@ -62,18 +65,3 @@ def _is_file(path: Path) -> bool:
         return path.is_file()
     except OSError:  # a text too long for a name
         return False
-
-
-def _external(path: Path) -> Iterator[Path]:
-    """The external data of an ONNX file."""
-    if path.suffix != ".onnx":
-        return
-    import onnx
-    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
-
-    try:
-        tensors = onnx.load(path, load_external_data=False).graph.initializer
-    except (OSError, DecodeError, ValueError):  # half written
-        return
-    for tensor in tensors:
-        yield from (path.parent / entry.value for entry in tensor.external_data if entry.key == "location")

@@ -47,6 +47,16 @@ def read_model(
     return _parse(_read(path), path.name), Source(path.name, _folders(path), memory)
 
 
+def external_files(path: Path) -> list[Path]:
+    """The files with the external data of a model's initialisers; none of a file that cannot be read as a model."""
+    try:
+        model, _ = read_model(path)
+    except InputError:
+        return []
+    data = (entry for tensor in model.graph.initializer for entry in tensor.external_data)
+    return list(dict.fromkeys(path.parent / entry.value for entry in data if entry.key == "location"))
+
+
 def _read(path: Path) -> bytes:
     try:
         file, size = open_file(path)
