@@ -22,7 +22,7 @@ from .folders import HERE, ROOT, SHARED, WORK
 from .measure import reason
 from .results import facts
 
-COMPARED = (".wasm", ".bin", ".json")
+COMPARED = (".wasm", ".bin", ".txt")
 """Code and weights. The runtime's scripts may differ."""
 
 

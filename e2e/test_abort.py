@@ -195,9 +195,9 @@ def _until(page: Page, condition: Any) -> None:
         ("wasm", "weights-*.bin"),
         ("wasm", "relaxed-*.wasm"),
         ("webgl", "weights-*.bin"),
-        ("webgl", "webgl-*.json"),
+        ("webgl", "webgl-*.txt"),
         ("webgpu", "weights-*.bin"),
-        ("webgpu", "webgpu-*.json"),
+        ("webgpu", "webgpu-*.txt"),
     ],
 )
 def test_a_file_that_stalls(page: Page, plain_site: Site, backend: str, file: str, fault: Fault, worker: bool) -> None:
@@ -214,7 +214,7 @@ def test_a_file_that_stalls(page: Page, plain_site: Site, backend: str, file: st
 @pytest.mark.parametrize("fault", ["wait", "silent"])
 def test_steps_that_stall_fail_no_load(page: Page, plain_site: Site, fault: Fault, worker: bool) -> None:
     open_bundle(page, plain_site, "tiny")
-    plain_site.faults = {"steps-*.json": fault}
+    plain_site.faults = {"steps-*.txt": fault}
     script = "return (await bundle.load(argument)).backend"
     assert value(page, script, {"backend": "wasm", "worker": worker, "timeout": SOON}) == "wasm"
 

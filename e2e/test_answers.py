@@ -108,11 +108,11 @@ def test_runs_refuse_arrays_for_answers(page: Page, resnet: tuple[Site, Case]) -
 
 def test_labels_that_do_not_arrive(page: Page, resnet: tuple[Site, Case]) -> None:
     open_page(page, resnet[0], "bundles.html?bundle")
-    page.route("**/labels-*.json", lambda route: route.fulfill(status=404))
+    page.route("**/labels-*.txt", lambda route: route.fulfill(status=404))
     try:
         got = value(page, "return bundle.load({ backend: 'wasm' }).catch((e) => [e.name, e.code, e.message])")
     finally:
-        page.unroute("**/labels-*.json")
+        page.unroute("**/labels-*.txt")
     assert got[:2] == ["DownloadError", "http"]
     assert "labels-" in got[2]
 

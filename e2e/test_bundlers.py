@@ -48,14 +48,14 @@ def by_vite(folder: Path) -> Path:
     return folder / "dist"
 
 
-def by_webpack(folder: Path) -> Path:
+def by_webpack(folder: Path, options: str = "") -> Path:
     """A warning is an error."""
     (folder / "build.mjs").write_text(
         f"""import webpack from '{(ROOT / "node_modules/webpack/lib/index.js").as_uri()}';
         const output = {{ path: {str(folder / "dist")!r}, filename: 'main.js' }};
         const optimization = {{ minimize: false }}; // takes long
         const input = {{ mode: 'production', context: {str(folder)!r}, entry: './expose.js' }};
-        webpack({{ ...input, output, optimization }}, (error, stats) => {{
+        webpack({{ ...input, output, optimization, {options} }}, (error, stats) => {{
           if (!error && !stats.hasErrors() && !stats.hasWarnings()) return;
           console.error(error ?? stats.toString());
           process.exitCode = 1;
@@ -65,8 +65,13 @@ def by_webpack(folder: Path) -> Path:
     return page_of(folder)
 
 
+def by_webpack_with_modules_of_wasm(folder: Path) -> Path:
+    """As Next and others set it."""
+    return by_webpack(folder, "experiments: { asyncWebAssembly: true, topLevelAwait: true, layers: true }")
+
+
 def by_esbuild(folder: Path) -> Path:
-    command = said(r"\n +esbuild (main\.js --bundle .*)\n")
+    command = said(r"\nesbuild (main\.js --bundle .*)\n")
     shutil.copy(folder / "expose.js", folder / "main.js")
     run(folder, "bash", "-fc", f"'{PROGRAMS / 'esbuild'}' {command}")
     return page_of(folder)
@@ -83,7 +88,6 @@ def by_rollup(folder: Path) -> Path:
 
 
 def by_parcel(folder: Path) -> Path:
-    (folder / ".parcelrc").write_text(said(r'\n +(\{ "extends": "@parcel/config-default".*\})\n'))
     (folder / "node_modules").symlink_to(ROOT / "node_modules")
     (folder / "package.json").write_text("{}")
     options = ("--no-cache", "--no-source-maps", "--public-url", "./", "--log-level", "warn")
@@ -91,7 +95,14 @@ def by_parcel(folder: Path) -> Path:
     return folder / "dist"
 
 
-BUNDLERS: list[Callable[[Path], Path]] = [by_vite, by_webpack, by_esbuild, by_rollup, by_parcel]
+BUNDLERS: list[Callable[[Path], Path]] = [
+    by_vite,
+    by_webpack,
+    by_webpack_with_modules_of_wasm,
+    by_esbuild,
+    by_rollup,
+    by_parcel,
+]
 
 
 def build(folder: Path, bundler: Callable[[Path], Path]) -> Path:

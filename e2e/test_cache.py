@@ -45,7 +45,7 @@ def asked(site: Site) -> list[str]:
     """The files but for scripts and pages that were fetched, and forgotten then."""
     files = [path.rsplit("/", 1)[1] for path in site.requests]
     site.requests.clear()
-    return [file for file in files if fnmatch(file, "*-*.bin") or fnmatch(file, "*.wasm") or fnmatch(file, "*.json")]
+    return [file for file in files if fnmatch(file, "*-*.bin") or fnmatch(file, "*.wasm") or fnmatch(file, "*-*.txt")]
 
 
 @pytest.mark.parametrize("worker", [False, True])

@@ -241,11 +241,11 @@ def test_a_damaged_program_is_told_where_no_other_may_be_tried(page: Page, tmp_p
     with serve(write_site(tmp_path, {"tiny": tiny_device_artifact("webgl", "wasm")})) as site:
         open_bundle(page, site, "tiny", "webgl")
         pretend(page)
-        site.faults["webgl-*.json"] = "alter"
+        site.faults["webgl-*.txt"] = "alter"
         assert outcome(page, "return bundle.load({ backend: 'webgl' })")["code"] == "altered"
-        site.faults["webgl-*.json"] = "html"
+        site.faults["webgl-*.txt"] = "html"
         assert outcome(page, "return bundle.load({ backend: 'webgl' })")["code"] == "html"
-        del site.faults["webgl-*.json"]
+        del site.faults["webgl-*.txt"]
         site.faults["weights-*.bin"] = "missing"
         assert outcome(page, "return bundle.load()")["code"] == "http"
         assert not any(path.endswith(".wasm") for path in site.requests)

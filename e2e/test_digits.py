@@ -64,7 +64,7 @@ def test_a_page_that_is_offline_runs_and_profiles(page: Page, digits_site: Site,
 def test_a_model_whose_steps_are_missing_runs(page: Page, digits_site: Site, worker: bool) -> None:
     """Profiles alone need them, and say so."""
     open_digits(page, digits_site, "wasm")
-    digits_site.faults["steps-*.json"] = "missing"
+    digits_site.faults["steps-*.txt"] = "missing"
     try:
         script = """
           const stray = [];

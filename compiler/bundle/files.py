@@ -12,6 +12,9 @@ Kind = Literal[
     "entry", "types", "page", "runtime", "program", "wasm", "weights", "labels", "isolation", "source", "library"
 ]
 STABLE_NAMES = ("model.js", "model.d.ts", "package.json", "index.html", "_headers", "nginx.conf", "isolate.js")
+TEXT = "txt"
+"""Suffix of JSON that the runtime reads: bundlers make scripts of .json and leave texts alone; hosts compress both."""
+
 COMPRESSED = (".br", ".gz")
 """Suffixes of files that are others, compressed."""
 

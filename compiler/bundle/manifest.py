@@ -14,7 +14,7 @@ from ..values.arrays import Array, read_inputs
 from ..values.bind_sizes import bind_sizes
 from .artifact import BYTE_VARIANTS, VARIANTS, Artifact, BundledAnswer, DeviceArtifact, WasmArtifact
 from .check_outputs import check_outputs
-from .files import BundleFile, hashed_file
+from .files import TEXT, BundleFile, hashed_file
 from .place_memory import MemoryLayout, place_memory
 from .render_device import render_device, render_steps
 from .size_data import Numbers, dimension_data, number_scalars, refusal_data, size_data
@@ -109,7 +109,7 @@ def _program(artifact: Artifact, part: WasmArtifact) -> tuple[Fields, list[Bundl
     """Fields that modules of one program have in common."""
     constants = artifact.weight_memory + part.prepared_bytes
     memory = place_memory(artifact.name, part.heap_base, constants, part.arena_bytes)
-    steps = hashed_file("steps", "json", render_steps(part.kernels), "program")
+    steps = hashed_file("steps", TEXT, render_steps(part.kernels), "program")
     fields: Fields = {
         "kernels": len(part.kernels),
         "products": dict(part.products),
@@ -126,7 +126,7 @@ def _program(artifact: Artifact, part: WasmArtifact) -> tuple[Fields, list[Bundl
 
 def _device(name: str, part: DeviceArtifact) -> tuple[Fields, list[BundleFile]]:
     host = part.host
-    program = hashed_file(part.backend, "json", render_device(part.program), "program")
+    program = hashed_file(part.backend, TEXT, render_device(part.program), "program")
     fields: Fields = {
         "backend": part.backend,
         "kernels": len(part.program.work),
@@ -166,7 +166,7 @@ def _answer(artifact: Artifact, answer: BundledAnswer, files: list[BundleFile]) 
     outputs = {part: numbers[name] for part, name in answer.outputs.items()}
     fields: Fields = {"name": answer.name, "kind": answer.kind, "outputs": outputs, **answer.fields}
     if answer.labels is not None:
-        files.append(hashed_file("labels", "json", json.dumps(answer.labels).encode(), "labels"))
+        files.append(hashed_file("labels", TEXT, json.dumps(answer.labels).encode(), "labels"))
         fields["labels"] = _file(files[-1])
     return fields
 

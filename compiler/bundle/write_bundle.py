@@ -22,8 +22,9 @@ from .render_script import render_page_script, render_script, render_script_page
 from .render_types import render_types, types_of_script
 from .single_file import PAGE_GLOBAL, check_inline, render_single_page
 
-PACKAGE = b'{ "type": "module" }\n'
-"""In Node.js scripts are modules where the nearest package.json says so, which may be that of a CommonJS project."""
+PACKAGE = b'{ "type": "module", "main": "./model.js", "types": "./model.d.ts" }\n'
+"""In Node.js scripts are modules where the nearest package.json says so, which may be that of a CommonJS project. Tools
+find the types where the folder itself is imported."""
 
 PAGE = ("page.js", "page.css", "page.svg")
 
@@ -144,4 +145,4 @@ def _whole_files(
 
 
 def _classes(sources: Mapping[str, str]) -> list[str]:
-    return [name for name in exported_names(sources["errors.js"]) if name.endswith("Error")]
+    return [name for name in exported_names(sources["errors.js"]) if name[0].isupper()]

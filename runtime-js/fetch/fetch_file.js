@@ -5,9 +5,8 @@ import { watchDownloads } from './watch_downloads.js';
 
 /** @typedef {{ url: string, bytes: number, sha256: string }} FileSpec */
 
-/** Which settings bundlers need: docs/deploying.md lists them. */
-export const BUNDLERS =
-  'where a bundler made the page, esbuild and rollup must leave model.js external and parcel the .json files raw';
+/** Settings that bundlers need, which docs/deploying.md lists. */
+export const BUNDLERS = 'where a bundler made the page, esbuild and rollup must leave model.js external';
 
 /** True where files can be hashed: browsers have crypto.subtle on https and localhost only. */
 export const canHash = () => globalThis.crypto?.subtle !== undefined;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +29,7 @@ def test_files_are_reported_and_named_by_their_content(tmp_path: Path) -> None:
     stable = {"model.js", "model.d.ts", "package.json", "index.html"}
     assert stable <= files.keys()
     for name in files.keys() - stable:
-        match = re.fullmatch(r"[a-z_]+-([0-9a-f]{12})\.(js|json|css|svg|wasm|bin)", name)
+        match = re.fullmatch(r"[a-z_]+-([0-9a-f]{12})\.(js|txt|css|svg|wasm|bin)", name)
         assert match is not None
         assert hashlib.sha256(files[name]).hexdigest().startswith(match[1])
     kinds = {file.kind for file in written}
@@ -215,3 +216,9 @@ def test_too_large_a_model_writes_nothing(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="wasm32 has 4 GiB"):
         write_bundle(large, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_folder_itself_can_be_imported() -> None:
+    """By tools that read its package.json: scripts are modules, with types."""
+    (package,) = [json.loads(file.data) for file in render_bundle(tiny_artifact()) if file.name == "package.json"]
+    assert package == {"type": "module", "main": "./model.js", "types": "./model.d.ts"}
