@@ -122,6 +122,34 @@ def test_the_page_of_the_bundle_takes_a_file(page: Page, site: Site, folder: Pat
     np.testing.assert_allclose(got, expected(folder, "tone")[:10], atol=2e-4)
 
 
+def test_the_page_of_the_bundle_records(page: Page, site: Site) -> None:
+    """A stream of a tone stands for the microphone."""
+    page.goto(f"{site.url}bundle/index.html")
+    page.evaluate(
+        """
+        () => {
+          navigator.mediaDevices.getUserMedia = async () => {
+            const context = new AudioContext();
+            const tone = context.createOscillator();
+            const { stream } = tone.connect(context.createMediaStreamDestination());
+            tone.start();
+            return stream;
+          };
+        }
+        """
+    )
+    page.get_by_label("Runs").fill("1")
+    page.get_by_role("button", name="Record x").click()
+    page.wait_for_timeout(300)
+    page.get_by_role("button", name="Stop x").click()
+    expect(page.get_by_role("button", name="Record x")).to_be_visible()
+    page.get_by_role("button", name="Run").click()
+    expect(page.get_by_role("status")).to_have_text(re.compile("^Done"))
+    page.evaluate("() => { navigator.mediaDevices.getUserMedia = async () => { throw new Error('refused') } }")
+    page.get_by_role("button", name="Record x").click()
+    expect(page.get_by_role("status")).to_have_text("Error: refused")
+
+
 @pytest.mark.parametrize(
     ("expression", "message"),
     [

@@ -63,7 +63,7 @@ def _optional_parts(artifact: Artifact) -> Iterator[str]:
     if artifact.pictures:
         yield "pictures"
     if artifact.sounds:
-        yield "sounds"
+        yield from ("recordSound", "sounds")
     if artifact.answers:
         yield from ("answers", "showAnswer")
     devices = [part for part in artifact.backends if isinstance(part, DeviceArtifact)]

@@ -97,7 +97,7 @@ function askFiles(inputs) {
     const field = Object.assign(document.createElement('input'), { type: 'file', accept });
     const label = document.createElement('label');
     label.append(`${name}: a ${picture ? 'picture' : 'sound'} `, field);
-    element('sizes').append(label);
+    element('sizes').append(label, ...(sound ? [parts.recordSound(field, name, showFailure)] : []));
     return [/** @type {const} */ ([name, field])];
   });
   return () => Object.fromEntries(fields.flatMap(([name, { files }]) => (files?.[0] ? [[name, files[0]]] : [])));
