@@ -17,7 +17,7 @@ WIDTH, HEIGHT = 168, 36
 _GAP, _LINE, _BETWEEN = 16, 12, 30
 """Between nodes, the width of a passing edge, between layers."""
 _SWEEPS = 4
-_LETTERS = 24
+_LETTERS = 22
 """So many fit into a node."""
 
 

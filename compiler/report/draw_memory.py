@@ -14,7 +14,7 @@ _LINES = 4
 
 def draw_memory(memory: Memory) -> Element:
     """The SVG. Above the blocks is a line that marks the step of the peak."""
-    steps = max(len(memory.labels), 1)
+    steps, peak = max(len(memory.labels), 1), memory.peak
     across, up = _WIDTH / steps, _HEIGHT / max(memory.total, 1)
     drawing: list[Element] = []
     for n in range(_LINES + 1):
@@ -34,14 +34,14 @@ def draw_memory(memory: Memory) -> Element:
                 class_="block",
             )
         )
-    x = round(_LEFT + (memory.peak + 0.5) * across, 1)
+    x = round(_LEFT + (peak + 0.5) * across, 1)
     drawing.append(element("path", d=f"M{x} {_TOP}v{_HEIGHT}", class_="mark"))
     at = _TOP + _HEIGHT + 16
     drawing.append(element("text", "step 0", x=_LEFT, y=at, class_="tick"))
     drawing.append(element("text", str(steps - 1), x=_LEFT + _WIDTH, y=at, class_="tick end"))
     near = min(max(x, _LEFT + 130), _LEFT + _WIDTH - 130)
-    drawing.append(element("text", f"peak at step {memory.peak}", x=near, y=at, class_="tick middle strong"))
-    label = f"{len(memory.blocks)} values in {size(memory.total)}; most at step {memory.peak}"
+    drawing.append(element("text", f"peak at step {peak}", x=near, y=at, class_="tick middle strong"))
+    label = f"{len(memory.blocks)} values in {size(memory.total)}; most at step {peak}"
     box = f"0 0 {_LEFT + _WIDTH + 12} {_TOP + _HEIGHT + _BOTTOM}"
     return element("svg", *drawing, viewBox=box, role="img", aria_label=label, class_="wide")
 

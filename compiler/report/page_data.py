@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,11 @@ class Memory:
     @property
     def live(self) -> tuple[int, ...]:
         """Bytes in use, by step."""
-        return tuple(sum(b.bytes for b in self.at(step)) for step in range(len(self.labels)))
+        changes = [0] * (max(len(self.labels), 1) + 1)
+        for b in self.blocks:
+            changes[b.first] += b.bytes
+            changes[b.last + 1] -= b.bytes
+        return tuple(accumulate(changes[:-1]))
 
     @property
     def peak(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from xml.etree.ElementTree import Element
 
@@ -105,8 +105,8 @@ def _summary(page: Page) -> Element:
 
 
 def _graph(page: Page) -> Element:
-    kernels = {name: f"{t.name}-{s.kernel}" for t in reversed(page.targets) for s in t.steps for name in s.nodes}
-    boxes = [_box(n, page, kernels.get(n.name)) for n in page.nodes]
+    places = _places(page)
+    boxes = [_box(n, places.get(n.name, {})) for n in page.nodes]
     label = f"Graph of {len(page.nodes)} operators"
     gone = sum(not n.kept for n in page.nodes)
     text = (
@@ -117,7 +117,7 @@ def _graph(page: Page) -> Element:
     drawing = draw_graph(boxes, [n.before for n in page.nodes], label)
     listed = table(
         ["operator", "node", "kernels"],
-        [[_op(n), n.name, ", ".join(_kernels(n, page)) or "none"] for n in page.nodes],
+        [[_op(n), n.name, ", ".join(places.get(n.name, ())) or "none"] for n in page.nodes],
         "Operators",
     )
     return element(
@@ -130,9 +130,10 @@ def _graph(page: Page) -> Element:
     )
 
 
-def _box(node: Node, page: Page, kernel: str | None) -> Box:
-    where = "; ".join(_kernels(node, page)) or "in no kernel"
+def _box(node: Node, places: Mapping[str, str | None]) -> Box:
+    where = "; ".join(places) or "in no kernel"
     kind = "operator" if node.kept else "operator gone"
+    kernel = next((k for k in places.values() if k is not None), None)
     return Box(_op(node), node.name, f"{_op(node)} {node.name}: {where}", kind, kernel)
 
 
@@ -140,13 +141,15 @@ def _op(node: Node) -> str:
     return f"{node.op} ({plural(node.inner, 'node')} inside)" if node.inner else node.op
 
 
-def _kernels(node: Node, page: Page) -> list[str]:
-    """Where each target computes it."""
-    found = []
+def _places(page: Page) -> Mapping[str, dict[str, str | None]]:
+    """By node the texts of where each target computes it, each with the id of the kernel."""
+    found: dict[str, dict[str, str | None]] = {}
     for t in page.targets:
-        steps = [s for s in t.steps if node.name in s.nodes]
-        numbers = dict.fromkeys(s.kernel for s in steps)
-        found += [f"{t.name}: {'host' if n is None else f'kernel {n}'}" for n in numbers]
+        for s in t.steps:
+            host = s.kernel is None
+            for name in s.nodes:
+                text = f"{t.name}: {'host' if host else f'kernel {s.kernel}'}"
+                found.setdefault(name, {})[text] = None if host else f"{t.name}-{s.kernel}"
     return found
 
 

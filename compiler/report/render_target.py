@@ -141,9 +141,13 @@ def _all_best(target: Target) -> float:
 
 def _time(ms: float | None, best: float | None) -> str:
     if ms is None:
-        return "" if not best else f">= {best:.3g} ms"
+        return f">= {_milliseconds(best)}" if best else ""
     roof = f", {best / ms:.0%} of the roof" if best and ms else ""
-    return f"{ms:.3g} ms{roof}"
+    return f"{_milliseconds(ms)}{roof}"
+
+
+def _milliseconds(ms: float) -> str:
+    return f"{ms:.3g} ms" if ms >= 0.1 else f"{ms * 1e3:.3g} \N{MICRO SIGN}s"
 
 
 def _bar(share: float) -> Element:
@@ -206,9 +210,9 @@ def _box(target: Target, number: int, step: Step) -> Box:
 
 
 def _memory(target: Target) -> Iterator[Element]:
-    m = target.memory
-    most = m.live[m.peak] if m.labels else 0
-    text = f"Values take {size(m.total)}; {size(most)} are in use at most, in step {m.peak}."
+    m, peak = target.memory, target.memory.peak
+    most = m.live[peak]
+    text = f"Values take {size(m.total)}; {size(most)} are in use at most, in step {peak}."
     fixed = ", ".join(f"{size(n)} {what}" for what, n in m.fixed)
     yield element("p", f"{text} Constants besides: {fixed}." if fixed else text)
     if not m.blocks:
@@ -217,11 +221,11 @@ def _memory(target: Target) -> Iterator[Element]:
     drawing = element("div", draw_memory(m), class_="scrolled", tabindex=0, role="group", aria_label=label)
     caption = "From left to right the steps of a run, upwards the addresses. Each block is a value, while it is needed."
     yield element("figure", drawing, element("figcaption", caption))
-    held = m.at(m.peak)
+    held = m.at(peak)
     rows = [[b.name, size(b.bytes), f"{b.first} to {b.last}"] for b in held[:_SHOWN]]
     listed = table(["value", "size", "steps"], rows, "Values at the peak")
     more = f", the largest {_SHOWN} of {len(held)}" if len(held) > _SHOWN else ""
-    yield element("details", element("summary", f"What is live in step {m.peak}{more}"), listed)
+    yield element("details", element("summary", f"What is live in step {peak}{more}"), listed)
 
 
 def _reasons(target: Target) -> Iterator[Element]:

@@ -10,8 +10,10 @@ from pathlib import Path
 import onnx
 import pytest
 from hostile_names import NAMES
-from onnx_models import model, node
+from onnx import TensorProto
+from onnx_models import model, node, random
 from report.built import Parsed, described, two_layers
+from webnn_compile.quantization.settings import QuantizeOptions, parse_weights
 from webnn_compile.report.draw_graph import HEIGHT, WIDTH, Box, draw_graph
 from webnn_compile.report.element import element, write
 from webnn_compile.report.render_page import render_page
@@ -98,9 +100,36 @@ def _made(folder: Path) -> Path:
     return folder
 
 
-def test_dynamic_models_and_models_without_operators(tmp_path: Path) -> None:
+def test_a_model_without_kernels(tmp_path: Path) -> None:
     one = model([node("Identity", ["x"], ["y"])], {"x": [2]}, ["y"])
     assert "<h2>wasm</h2>" in render_page(described(one, tmp_path, ["wasm", "webgpu"]))
+
+
+def test_a_part_on_the_host_is_no_kernel(tmp_path: Path) -> None:
+    nodes = [
+        node("Cast", ["x"], ["d"], "wide", to=TensorProto.DOUBLE),
+        node("Erf", ["d"], ["e"], "erf"),
+        node("Cast", ["e"], ["f"], "narrow", to=TensorProto.FLOAT),
+        node("Softmax", ["f"], ["y"], "softmax"),
+    ]
+    found = described(model(nodes, {"x": [64, 512]}, ["y"]), tmp_path, ["webgpu"])
+    parsed = Parsed(render_page(found))
+    ids = {a.get("id") for a in parsed.all("details")}
+    clicked = [a["data-kernel"] for tag, a in parsed.elements if tag in ("g", "circle") and "data-kernel" in a]
+    assert clicked
+    assert set(clicked) <= ids
+    assert "webgpu: host" in parsed.text["td"]
+
+
+def test_layers_left_in_float32_have_their_reason(tmp_path: Path) -> None:
+    quantize = QuantizeOptions(parse_weights("int8"), keep=("second",))
+    nodes = [node("MatMul", ["x", "w"], ["a"], "first"), node("MatMul", ["a", "w"], ["y"], "second")]
+    proto = model(nodes, {"x": [1, 32]}, ["y"], {"w": random((32, 32))})
+    found = described(proto, tmp_path, ["wasm"], quantize=quantize)
+    where = {note.where: note.what for note in found.notes}
+    assert where["left in float32"] == ("second (MatMul)",)
+    assert where["quantised: int8"] == ("first (MatMul)",)
+    assert 'id="reasons"' in render_page(found)
 
 
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", '" onload="x', "]]>", "&lt;"])
