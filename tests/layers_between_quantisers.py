@@ -49,6 +49,8 @@ def float_product(g: QuantisedGraph) -> str:
         turned = r.random() < 0.6
         w = dequantised_weight(g, (n, k) if turned else (k, n), 0 if turned else 1, k)
         extra = {"alpha": r.choice([1.0, 1.0, 1.0, 0.5])}
+        if r.random() < 0.3:
+            x, extra["transA"] = g.one("Transpose", x, perm=[1, 0]), 1
         return g.one("Gemm", x, w, bias_of(g, n), transB=int(turned), **extra)
     if r.random() < 0.15:
         return g.one("MatMul", dequantised_weight(g, (n, a.shape[-2]), 0, a.shape[-2]), x)

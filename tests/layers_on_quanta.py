@@ -58,11 +58,23 @@ def quanta_convolution(g: QuantisedGraph) -> None:
         g.quanta.append(Quanta(q, s, z))
 
 
+def transposed(g: QuantisedGraph, q: str) -> str:
+    """Matrices transposed: a product with what they were is of two activations."""
+    n = g.values[q].ndim
+    return g.one("Transpose", q, perm=[*range(n - 2), n - 1, n - 2])
+
+
 def quanta_product(g: QuantisedGraph) -> None:
     x, r = g.pick_quanta((2, 3)), g.draw
     if x is None:
         return
     k, n = g.values[x.q].shape[-1], r.choice(CHANNELS)
+    if g.values[x.q].ndim == 3 and r.random() < 0.3:
+        s, z = result(g, spread(g, x) ** 2 * k**0.5, g.values[x.q].dtype.type)
+        q = g.one("QLinearMatMul", x.q, x.scale, x.zero, transposed(g, x.q), x.scale, x.zero, s, z)
+        if q:
+            g.quanta.append(Quanta(q, s, z))
+        return
     s, z = result(g, spread(g, x) * 0.3 * k**0.5, g.values[x.q].dtype.type)
     if g.values[x.q].ndim == 2 and r.random() < 0.5:
         turned = r.random() < 0.5
@@ -159,6 +171,8 @@ def integer_product(g: QuantisedGraph, q: str, zero: str) -> tuple[str, int, int
         w = g.weight(g.small(dtype, *window.shape))
         return g.one("ConvInteger", q, w, zero, w_zero, **window.attributes), 1, prod(window.shape[1:])
     k, n = a.shape[-1], r.choice(CHANNELS)
+    if a.ndim > 2 and r.random() < 0.25:
+        return g.one("MatMulInteger", q, transposed(g, q), zero, zero), -1, k
     zeros = [g.zero_point(dtype, weights=True) for _ in range(n)]
     w_zero = g.weight(zeros if r.random() < 0.4 else zeros[0], dtype) if r.random() < 0.6 else ""
     w = g.weight(g.small(dtype, k, n))
