@@ -195,6 +195,20 @@ def test_sounds_as_long_as_each_run_has_them() -> None:
         np.testing.assert_allclose(compiled.run({"x": samples})["y"], want + want.mean(), atol=1e-5)
 
 
+@pytest.mark.parametrize("target", ["native", "c", "wasm", "webgl"])
+def test_names(target: str) -> None:
+    """Inputs of any name; a dimension of the name that a sound's samples would have."""
+    need_driver(target)
+    nodes = [node("ReduceMean", ["a sound:0"], ["m"], keepdims=0), node("Add", ["rows", "m"], ["y"])]
+    proto = model(nodes, {"a sound:0": (1, 24, 12), "rows": ("a sound:0_samples",)}, ["y"])
+    sizes = {"a sound:0_samples": (1, 9)}
+    compiled = webnn_compile.compile(proto, target, dims=sizes, sounds={"a sound:0": TINY})
+    ready = target_of((1, 24, 12), TINY)
+    samples, rows = samples_of(sound_of(700, 8000), ready), np.arange(5, dtype=np.float32)
+    got = compiled.run({"a sound:0": samples, "rows": rows})["y"]
+    np.testing.assert_allclose(got, rows + prepare_samples(samples, ready).mean(), rtol=1e-4)
+
+
 @pytest.mark.parametrize("target", ["native", "webgpu"])
 def test_halves_leave_spectra_alone(target: str) -> None:
     """Float16 has not the magnitudes of powers."""
