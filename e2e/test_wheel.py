@@ -35,7 +35,7 @@ INSTALL, COMPILE, INDEX, SERVE = (block.text for block in of_this_file(ROOT / "d
 
 
 def call(*command: str | Path, cwd: Path) -> str:
-    """What a program prints. `python3` is the one that runs the tests."""
+    """The output of a program. `python3` is the one that runs the tests."""
     path = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     words = [str(part) for part in command]
     done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, env=os.environ | path)

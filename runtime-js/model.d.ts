@@ -312,7 +312,7 @@ export interface Model {
 /** Downloads the files beside model.js, checks them and starts the model; rejects with one of the errors below. */
 export function load(options?: LoadOptions): Promise<Model>;
 
-/** What `load({ cache: true })` keeps of this bundle in this browser. */
+/** The files of this bundle that `load({ cache: true })` keeps in this browser. */
 export interface ModelCache {
   /** Bytes of the files that are kept. */
   size(): Promise<number>;

@@ -1,4 +1,4 @@
-"""What a bundle takes of a page's memory at its peak, and the choice of convolutions that stays below `--page-memory`.
+"""The memory that a bundle takes in a page at its peak, and convolutions whose filters stay below `--page-memory`.
 
 What a model takes above its weights and tensors are filters that Winograd's algorithm prepares at load, up to four
 times the model's own: where a backend exceeds the limit, it is lowered again with fewer of these.
@@ -41,8 +41,8 @@ class PageMemory:
 
 
 def page_memory(part: BundlePart, name: str, weights: Weights) -> PageMemory:
-    """Of one backend of the model `name`, while it loads, which is the peak. The largest, of modules for several
-    processors."""
+    """The memory of one backend of the model `name` while it loads, which is the peak: the largest, of modules for
+    several processors."""
     if isinstance(part, WasmBuild):
         held = len(weights.blob()) + sum(n for _, n in weights.halves)
         modules = (part.artifact, *part.artifact.in_bytes.values())

@@ -88,7 +88,7 @@ def use_winograd(
 
 
 def filter_bytes(conv: Convolution, tile: OutputTile) -> int:
-    """Of the transformed filters of a convolution."""
+    """The size of the transformed filters of a convolution."""
     filters, channels = conv.weights.extents[:2]
     return (tile[0] + 2) * (tile[1] + 2) * filters * channels * F32.bytes
 

@@ -49,7 +49,7 @@ export const storeName = ({ name, weights, backends }) =>
   `webnn-compile ${name} ${/"(\w+:[^"]*\/)[^"/]*"/.exec(JSON.stringify([weights, backends]))?.[1]}`;
 
 /**
- * What the page may ask and do about its cache.
+ * The functions by which a page asks about its cache and clears it.
  * @param {Parameters<typeof storeName>[0]} manifest
  * @returns {import('../model.js').ModelCache}
  */
