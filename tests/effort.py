@@ -139,8 +139,9 @@ IN_TURN = (
     "e2e/test_tune.py",
     "e2e/test_tune_faults.py",
     "e2e/test_tune_in_page.py",
-    "e2e/test_wheel.py",
     "e2e/test_documented_scripts.py",
+    "e2e/test_accessibility.py",
+    "e2e/test_wheel.py",
 )
 """Files whose tests run in one of the browsers in CI, some in each. All others run in both."""
 
