@@ -20,8 +20,7 @@ from server import Site, serve
 from webnn_compile.pictures.formats import MOST
 from webnn_compile.pictures.prepare import open_picture, reduce_picture
 
-PHOTOGRAPHS = ("samoyed.jpg", "sports_car.jpg", "coral_parrot.jpg")
-BACKENDS = ("wasm", "webgl", "webgpu")
+PHOTOGRAPHS = ("samoyed.jpg", "sports_car.jpg", "coral_parrot.jpg", "dmlc_dog.jpg")
 
 SCRIPT = """
   const model = await bundle.load({ backend: argument.backend, worker: argument.worker });
@@ -45,32 +44,91 @@ def words_of(name: str) -> np.ndarray:
 class Case:
     """A network with its options, its site and its reference: for each photograph the answers of Python."""
 
-    def __init__(self, folder: Path, file: str, dims: dict[str, int], picture: str, answer: str, labels: str) -> None:
+    def __init__(
+        self, folder: Path, file: str, picture: str, answer: str, *, labels: str = "", targets: str = "", **dims: int
+    ) -> None:
         network = shared_file(f"models/{file}.onnx")
         options = [f"--dim={name}={n}" for name, n in dims.items()]
         options += ["--labels", str(shared_file(labels))] if labels else []
+        options += ["--targets", targets] if targets else []
         compile_site(network, folder, *options, "--picture", picture, "--answer", answer)
         (folder / "photos").mkdir()
         for name in PHOTOGRAPHS:
             shutil.copy(shared_file(f"photos/{name}"), folder / "photos" / name)
-        (entry,) = [picture.split("=")]
+        name, form = picture.split("=")
         compiled = webnn_compile.compile(
             network,
             dims=dims,
-            pictures={entry[0]: entry[1]},
+            pictures={name: form},
             answers=[answer],
             labels=shared_file(labels) if labels else None,
         )
-        self.wanted: dict[str, dict[str, Any]] = {n: compiled.run({entry[0]: words_of(n)}) for n in PHOTOGRAPHS}
+        self.wanted: dict[str, dict[str, Any]] = {n: compiled.run({name: words_of(n)}) for n in PHOTOGRAPHS}
 
 
 @pytest.fixture(scope="module")
 def resnet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Case]]:
     folder = tmp_path_factory.mktemp("classify")
     labels = "labels/imagenet1000_clsidx_to_labels.txt"
-    case = Case(folder, "resnet18_imagenet", {"N": 1}, "input=imagenet", "classify", labels)
+    case = Case(folder, "resnet18_imagenet", "input=imagenet", "classify", labels=labels, N=1)
     with serve(folder) as site:
         yield site, case
+
+
+@pytest.fixture(scope="module")
+def ultraface(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Case]]:
+    folder = tmp_path_factory.mktemp("faces")
+    case = Case(folder, "ultraface_rfb320", "input=ultraface", "detect=ultraface")
+    with serve(folder) as site:
+        yield site, case
+
+
+@pytest.fixture(scope="module")
+def yolox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Case]]:
+    folder = tmp_path_factory.mktemp("objects")
+    case = Case(folder, "yolox_nano_coco_416", "images=yolox", "detect=yolox", targets="wasm")
+    with serve(folder) as site:
+        yield site, case
+
+
+def intersection_over_union(a: dict[str, float], b: dict[str, float]) -> float:
+    both = (("x", "width"), ("y", "height"))
+    sides = [max(0.0, min(a[at] + a[n], b[at] + b[n]) - max(a[at], b[at])) for at, n in both]
+    common = sides[0] * sides[1]
+    return common / (a["width"] * a["height"] + b["width"] * b["height"] - common)
+
+
+@pytest.mark.parametrize(
+    ("detector", "backend"), [("yolox", "wasm"), ("ultraface", "wasm"), ("ultraface", "webgl"), ("ultraface", "webgpu")]
+)
+def test_boxes(page: Page, request: pytest.FixtureRequest, detector: str, backend: str) -> None:
+    site, case = request.getfixturevalue(detector)
+    open_page(page, site, "bundles.html?bundle")
+    need_backend(page, backend)
+    names = PHOTOGRAPHS if backend == "wasm" else PHOTOGRAPHS[-1:]
+    got = value(page, SCRIPT, {"backend": backend, "worker": True, "names": names})
+    found = 0
+    for name in names:
+        (boxes,), (want,) = got["answers"][name].values(), case.wanted[name].values()
+        assert [(b["index"], b["label"]) for b in boxes] == [(b["index"], b["label"]) for b in want]
+        # The page reduces large pictures itself, and counts pixels of the file.
+        reduced = open_picture(shared_file(f"photos/{name}")).width / words_of(name).shape[1]
+        for ours, theirs in zip(boxes, want, strict=True):
+            box = {key: reduced * n for key, n in theirs["box"].items()}
+            assert intersection_over_union(ours["box"], box) >= 0.99
+            assert abs(ours["score"] - theirs["score"]) < 1e-3
+        found += len(boxes)
+    assert found > 0
+
+
+def test_the_page_of_the_bundle_shows_boxes(page: Page, ultraface: tuple[Site, Case]) -> None:
+    site, _ = ultraface
+    page.goto(f"{site.url}bundle/index.html")
+    page.get_by_label("input: a picture").set_input_files(shared_file("photos/dmlc_dog.jpg"))
+    page.get_by_label("Runs").fill("1")
+    page.get_by_role("button", name="Run").click()
+    expect(page.locator("#outputs .detect label")).to_contain_text("face")
+    expect(page.locator("#outputs .detect canvas")).to_have_attribute("width", "1024")
 
 
 @pytest.mark.parametrize(("backend", "worker"), [("wasm", True), ("wasm", False), ("webgl", True), ("webgpu", True)])

@@ -89,10 +89,23 @@ export interface Class {
   readonly index: number;
 }
 
-/** Results of runs in place of outputs, by kind. */
+/** A rectangle in pixels, from the top left corner of the picture that was given, or of the input. */
+export interface Box {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** An object that the model sees. */
+export interface Detection extends Class {
+  readonly box: Box;
+}
+
+/** Results of runs in place of outputs, by kind. The highest scores come first. */
 export interface Answers {
-  /** The highest scores first. */
   classify: Class[];
+  detect: Detection[];
 }
 
 /** An output that is an answer. */

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+import numpy as np
+
 from ..errors import InputError
 from ..graph.ir import Array
 from .give_answers import Given
@@ -29,11 +31,13 @@ class Answering:
         if out is not None:
             raise InputError("out= is for models without answers")
         arrays = self.model.run(inputs)
+        shapes = {name: np.shape(given) for name, given in inputs.items()}
         results: dict[str, Any] = {}
         for name, array in arrays.items():
             answer = self._given.get(name)
             if answer is None:
                 results[name] = array
             elif answer.name not in results:
-                results[answer.name] = answer.fitted.read({p: arrays[n] for p, n in answer.outputs.items()})
+                parts = {part: arrays[own] for part, own in answer.outputs.items()}
+                results[answer.name] = answer.fitted.read(parts, shapes)
         return results

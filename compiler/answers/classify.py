@@ -50,7 +50,7 @@ class Classes:
         scores, wide = tail.nodes("TopK", (f"{name}.scores", f"{name}.indices"), x, k, axis=0)
         return {"scores": scores, "index": tail.node("Cast", f"{name}.index", wide, to=ONNX_NUMBERS[I32])}
 
-    def read(self, parts: Mapping[str, Array]) -> list[dict[str, object]]:
+    def read(self, parts: Mapping[str, Array], shapes: object) -> list[dict[str, object]]:
         both = zip(parts["scores"], parts["index"], strict=True)
         return [{"label": self.label(int(i)), "score": float(score), "index": int(i)} for score, i in both]
 

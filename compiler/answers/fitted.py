@@ -37,8 +37,8 @@ class Fitted(Protocol):
         """Adds the nodes, and returns the outputs that take the place of `takes`, by their parts in the answer."""
         ...
 
-    def read(self, parts: Mapping[str, Array]) -> object:
-        """The answer, from those outputs."""
+    def read(self, parts: Mapping[str, Array], shapes: Mapping[str, Sequence[int]]) -> object:
+        """The answer, from those outputs, in a run of inputs of these `shapes`."""
         ...
 
     def describe(self) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..errors import InputError
+from ..formats.formats import Formats
 
 SCORES = ("found", "logits", "scores")
 """Elements of an output of classes: logits, of which scores are the Softmax, or scores; by default the graph says."""
@@ -20,7 +22,94 @@ class Classify:
     scores: str = SCORES[0]
 
 
-Form = Classify
+ARRANGEMENTS = ("rows", "columns", "apart")
+CORNERS = ("centre", "corners", "corners-yx")
+UNITS = ("pixels", "relative", "cells")
+ACTIVATIONS = ("none", "sigmoid", "softmax")
+
+
+@dataclass(frozen=True, slots=True)
+class Detector:
+    """Outputs of a detector, of so many boxes. `arrangement`: "rows", an output [1, boxes, 4 + classes]; "columns",
+    [1, 4 + classes, boxes]; "apart", [1, boxes, 4] and [1, boxes, classes], which are found by these shapes or are
+    named by `boxes_output` and `scores_output`.
+
+    `boxes` are "centre", x and y of the middle, width and height; "corners", x and y of one and of the opposite one, or
+    "corners-yx". `unit`: "pixels" of the input, "relative" to its sides, or "cells": x and y from a box's own cell, in
+    cells, width and height as logarithms. Where there are `strides`, a box is of a cell of so many pixels, row by row,
+    or `anchors` are. `objectness`: behind a box's four numbers stands one by which its scores are multiplied.
+    `background`: the first class is none. Scores are results of `activation`, of ACTIVATIONS.
+
+    Boxes with scores up to `threshold` are left out, and those that overlap a better one of their class by more than
+    the share `overlap` of their union; `most` remain.
+    """
+
+    arrangement: str = "rows"
+    boxes: str = "centre"
+    unit: str = "pixels"
+    strides: tuple[int, ...] = ()
+    anchors: int = 1
+    objectness: bool = False
+    background: bool = False
+    activation: str = "none"
+    threshold: float = 0.25
+    overlap: float = 0.45
+    most: int = 100
+    boxes_output: str = ""
+    scores_output: str = ""
+
+    def check(self, where: str) -> None:
+        """Raises InputError, which names `where` the detector is from."""
+        problems = {
+            "arrangement": (self.arrangement in ARRANGEMENTS, f"one of {', '.join(ARRANGEMENTS)}"),
+            "boxes": (self.boxes in CORNERS, f"one of {', '.join(CORNERS)}"),
+            "unit": (self.unit in UNITS, f"one of {', '.join(UNITS)}"),
+            "activation": (self.activation in ACTIVATIONS, f"one of {', '.join(ACTIVATIONS)}"),
+            "strides": (
+                all(type(n) is int and n > 0 for n in self.strides) and (self.unit != "cells" or self.strides != ()),
+                "numbers from 1, which cells need",
+            ),
+            "anchors": (self.anchors >= 1, "a number from 1"),
+            "threshold": (0 <= self.threshold < 1, "a number from 0 to below 1"),
+            "overlap": (0 <= self.overlap <= 1, "a share from 0 to 1"),
+            "most": (1 <= self.most <= MOST_BOXES, f"a number from 1 to {MOST_BOXES}"),
+            "objectness": (not (self.objectness and self.arrangement == "apart"), "false where scores are apart"),
+        }
+        for name, (valid, expected) in problems.items():
+            if not valid:
+                raise InputError(f"{where}: {name} is {json.dumps(getattr(self, name))}; give {expected}")
+
+
+MOST_BOXES = 1000
+
+_STRIDES = (8, 16, 32)
+
+DETECTORS: Formats[Detector] = Formats(
+    "detectors",
+    {
+        "yolox": Detector(unit="cells", strides=_STRIDES, objectness=True, threshold=0.3),
+        "yolov5": Detector(strides=_STRIDES, anchors=3, objectness=True),
+        "yolov8": Detector("columns", strides=_STRIDES),
+        "ssd": Detector("apart", "corners", "relative", background=True, threshold=0.5),
+        "ultraface": Detector("apart", "corners", "relative", background=True, threshold=0.7, overlap=0.3),
+    },
+    "yolov8",
+)
+"""Families of detectors by name, with the limits that their authors use."""
+
+OWN_LABELS: Mapping[str, tuple[str, ...]] = {"ultraface": ("face",)}
+"""Labels of families whose classes are known, for where none are given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Detect:
+    """Boxes of objects, with `labels` of the family."""
+
+    detector: Detector
+    labels: tuple[str, ...] = ()
+
+
+Form = Classify | Detect
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +161,28 @@ def _classify(preset: str | None, options: dict[str, str | None], where: str) ->
     return Classify(top, given[0] if given else SCORES[0])
 
 
+def _detect(preset: str | None, options: dict[str, str | None], where: str) -> Detect:
+    if preset is None:
+        raise InputError(f"{where}: {EXAMPLES['detect']}")
+    try:
+        detector = DETECTORS.parse(preset)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+    threshold, overlap = (_share(options, n, getattr(detector, n), where) for n in ("threshold", "overlap"))
+    most = _number(options, "most", detector.most, where)
+    detector = replace(detector, threshold=threshold, overlap=overlap, most=most)
+    detector.check(where)
+    return Detect(detector, OWN_LABELS.get(preset, ()))
+
+
+def _share(options: dict[str, str | None], name: str, default: float, where: str) -> float:
+    text = options.pop(name, str(default)) or ""
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{where}: {name} is {text!r}; give a number from 0 to 1") from None
+
+
 def _no_preset(preset: str | None, kind: str, where: str) -> None:
     if preset is not None:
         raise InputError(f"{where}: {preset!r} is unknown; {EXAMPLES[kind]}")
@@ -85,13 +196,19 @@ def _number(options: dict[str, str | None], name: str, default: int, where: str)
     return int(text)
 
 
-KINDS: Mapping[str, Callable[[str | None, dict[str, str | None], str], Form]] = {"classify": _classify}
+Reader = Callable[[str | None, dict[str, str | None], str], Form]
+
+KINDS: Mapping[str, Reader] = {
+    "classify": _classify,
+    "detect": _detect,
+}
 """Readers of kinds: of the preset, of options, out of which they take theirs, and for messages where they stand."""
 
-KIND_OF: Mapping[type[Form], str] = {Classify: "classify"}
+KIND_OF: Mapping[type[Form], str] = {Classify: "classify", Detect: "detect"}
 
 EXAMPLES: Mapping[str, str] = {
-    "classify": "give classify,top=5, and logits or scores where the graph does not say which of them it computes"
+    "classify": "give classify,top=5, and logits or scores where the graph does not say which of them it computes",
+    "detect": f"give detect={'|'.join(DETECTORS.named)}|FILE.json, with threshold=0.3, overlap=0.5 and most=100",
 }
 
 _TEXT = re.compile(rf"(?:(?P<output>.+)=)?(?P<kind>{'|'.join(KINDS)})(?:=(?P<preset>[^,]+))?(?P<options>(?:,[^,]*)*)")

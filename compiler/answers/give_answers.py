@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from ..errors import InputError
 from ..graph.ir import Graph, Value
+from ..pictures.take_pictures import PictureInput
 from .classify import fit_classes
+from .detect import fit_detections
 from .fitted import Fitted
-from .formats import Answer
+from .formats import Answer, Classify, Detect
 from .labels import Labels
 from .tail import Tail
 
@@ -27,11 +29,13 @@ class Given:
         return self.fitted.takes[0].name
 
 
-def fit_answers(graph: Graph, answers: Sequence[Answer], labels: Labels | None) -> tuple[Fitted, ...]:
+def fit_answers(
+    graph: Graph, answers: Sequence[Answer], labels: Labels | None, pictures: Sequence[PictureInput]
+) -> tuple[Fitted, ...]:
     """The answers, with the outputs of the model that they take. Raises InputError for one that does not fit."""
     if labels is not None and not answers:
         raise InputError(f"{labels.source}: labels are of answers: say which, as in --answer classify")
-    fitted = tuple(fit_classes(graph, answer, answer.form, labels) for answer in answers)
+    fitted = tuple(_fit(graph, answer, labels, pictures) for answer in answers)
     taken: dict[Value, Answer] = {}
     for answer, one in zip(answers, fitted, strict=True):
         for value in one.takes:
@@ -39,6 +43,14 @@ def fit_answers(graph: Graph, answers: Sequence[Answer], labels: Labels | None) 
                 raise InputError(f"{answer}: output {value.name!r} is taken by {taken[value]}; leave one out")
             taken[value] = answer
     return fitted
+
+
+def _fit(graph: Graph, answer: Answer, labels: Labels | None, pictures: Sequence[PictureInput]) -> Fitted:
+    match answer.form:
+        case Classify() as form:
+            return fit_classes(graph, answer, form, labels)
+        case Detect() as form:
+            return fit_detections(graph, answer, form, labels, pictures)
 
 
 def give_answers(graph: Graph, fitted: Sequence[Fitted]) -> tuple[Graph, tuple[Given, ...]]:

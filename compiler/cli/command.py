@@ -129,7 +129,8 @@ def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
     type=AnswerOption(),
     metavar="[OUTPUT=]KIND",
     multiple=True,
-    help="What runs return in place of an output: classify,top=5 for labels and scores. The model computes it.",
+    help="What runs return in place of an output: classify,top=5 for labels and scores, "
+    "detect=yolox (yolov5, yolov8, ssd, ultraface, FILE.json) for boxes. The model computes it.",
 )
 @click.option(
     "--labels",

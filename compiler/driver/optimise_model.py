@@ -36,7 +36,7 @@ def import_graph(model: Model, work: Work) -> Graph:
     options = work.options
     graph = import_model(model, options.inputs, CompileMemory(options.compile_memory))
     work.pictures[:] = picture_inputs(graph, options.pictures)
-    answers = fit_answers(graph, options.answers, options.labels)
+    answers = fit_answers(graph, options.answers, options.labels, work.pictures)
     if answers:
         graph, work.answers[:] = give_answers(graph, answers)
     graph = take_pictures(graph, work.pictures)

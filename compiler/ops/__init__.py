@@ -25,7 +25,7 @@ from .quantisation import (
 from .recurrence import recurrent, scanning
 from .reductions import fused_normalisation, layer_normalisation, normalisation, pooling, reduction, softmax
 from .sampling import picture, resize, sound
-from .selection import selecting
+from .selection import boxes, selecting
 
 OperatorFn = Callable[[Call], "Tensor | tuple[Tensor, ...]"]
 
@@ -63,7 +63,7 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         softmax,
     ),
     "com.microsoft": (fused, fused_normalisation, packed_attention, quantized, quantized_linear, block_quantized),
-    OWN_DOMAIN: (dequantized_products, look_up, picture, sound, storage),
+    OWN_DOMAIN: (boxes, dequantized_products, look_up, picture, sound, storage),
 }
 """By domain ("" for ai.onnx), the files that define its operators."""
 

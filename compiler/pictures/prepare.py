@@ -46,7 +46,7 @@ def prepare(image: Image, target: PictureInput) -> np.ndarray:
     image = reduce_picture(image, form.most)
     width, height = image.size
     down, across = (height, rows, target.whole[0]), (width, columns, target.whole[1])
-    (high, top), (wide, left) = _place(down, across, form), _place(across, down, form)
+    (high, top), (wide, left) = place(down, across, form), place(across, down, form)
     bilinear = _pillow().Resampling.BILINEAR
     # Rounded to bytes between the axes: which one is first is not the same in all versions of Pillow.
     strip = image.resize((wide, height), bilinear)
@@ -64,7 +64,7 @@ def reduce_picture(image: Image, most: int) -> Image:
     return image.reduce(side) if side > 1 else image
 
 
-def _place(side: tuple[int, int, int], other: tuple[int, int, int], form: PictureFormat) -> tuple[int, int]:
+def place(side: tuple[int, int, int], other: tuple[int, int, int], form: PictureFormat) -> tuple[int, int]:
     """How long a side becomes, and the first of its pixels that is taken, below zero where there is room before. Sides
     are pixels, those of the result, and those of which a crop takes the middle."""
     (n, count, whole), (others, other_count, other_whole) = side, other

@@ -1,9 +1,10 @@
-// Answers in place of outputs: classes with their labels.
+// Answers in place of outputs: classes with their labels, boxes in the picture that was given.
 
 import { fetchJson } from '../fetch/fetch_file.js';
 import { openStore } from '../fetch/keep_files.js';
 import { watchDownloads } from '../fetch/watch_downloads.js';
 import { checkNames } from '../values/check_names.js';
+import { axesOf, inside } from './frame.js';
 
 /** @typedef {import('../model.js').TypedArray} TypedArray */
 /**
@@ -15,10 +16,23 @@ import { checkNames } from '../values/check_names.js';
  */
 /** @typedef {Record<string, any>} Parts arrays by the parts of an answer */
 
-/** @type {Readonly<Record<string, (parts: Parts, label: (index: number) => string, spec: any) => unknown>>} */
+/** @typedef {Record<string, readonly number[]> | undefined} Sizes of pictures by input, as axesOf takes them */
+
+/** @type {Readonly<Record<string, (parts: Parts, label: (index: number) => string, spec: any, sizes: Sizes) => unknown>>} */
 const kinds = {
   classify: ({ scores, index }, label) =>
     Array.from(scores, (score, i) => ({ label: label(index[i]), score, index: index[i] })),
+  detect({ boxes, scores, index }, label, { frame }, sizes) {
+    const [across, down] = axesOf(frame, sizes?.[frame.input]);
+    const count = scores.findIndex((/** @type {number} */ score) => !(score > 0));
+    return Array.from(count < 0 ? scores : scores.subarray(0, count), (score, i) => {
+      const [x, y, width, height] = boxes.subarray(4 * i, 4 * i + 4);
+      const [left, right] = [inside(across, x), inside(across, x + width)];
+      const [top, bottom] = [inside(down, y), inside(down, y + height)];
+      const box = { x: left, y: top, width: right - left, height: bottom - top };
+      return { label: label(index[i]), score, index: index[i], box };
+    });
+  },
 };
 
 /**
@@ -83,13 +97,14 @@ function start(specs, plan) {
     },
     /**
      * @param {[string, any][]} outputs
+     * @param {Sizes} sizes
      * @returns {[string, any][]}
      */
-    of: (outputs) =>
+    of: (outputs, sizes) =>
       placed(outputs, (spec) => {
         const parts = Object.fromEntries(Object.entries(spec.outputs).map(([part, i]) => [part, outputs[i]?.[1]]));
         const names = labels[specs.indexOf(spec)];
-        return [spec.name, kinds[spec.kind]?.(parts, (index) => names?.[index] ?? String(index), spec)];
+        return [spec.name, kinds[spec.kind]?.(parts, (index) => names?.[index] ?? String(index), spec, sizes)];
       }),
   };
 }

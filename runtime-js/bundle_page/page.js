@@ -186,7 +186,8 @@ async function main() {
   async function run() {
     const random = /** @type {HTMLSelectElement} */ (element('fill')).value === 'random';
     const runs = Math.max(1, /** @type {HTMLInputElement} */ (element('runs')).valueAsNumber || 1);
-    const inputs = { ...makeInputs(model, sizes(), random), ...files() };
+    const given = files();
+    const inputs = { ...makeInputs(model, sizes(), random), ...given };
     /** @type {import('../model.js').Outputs} */
     let outputs = {};
     /** @type {number[]} */
@@ -201,7 +202,8 @@ async function main() {
       'outputs',
       model.outputs.map((output) => {
         const { name, dtype, shape } = output;
-        if ('answer' in output) return [name, parts.showAnswer(/** @type {any} */ (output.answer), outputs[name])];
+        if ('answer' in output)
+          return [name, parts.showAnswer(/** @type {any} */ (output.answer), outputs[name], Object.values(given)[0])];
         const array = /** @type {import('../model.js').Outputs[string]} */ (outputs[name]);
         return [name, `${describe({ dtype, shape: array.shape ?? shape })}\n${summarise(dtype, array)}`];
       }),

@@ -1,25 +1,55 @@
-// Answers on the bundle's own page: classes as bars.
+// Answers on the bundle's own page: classes as bars, boxes over the picture.
 
 /** @typedef {import('../model.js').Answers} Answers */
 
-/** @type {{ [Kind in keyof Answers]: (answer: Answers[Kind]) => Node[] }} */
+/** @param {readonly import('../model.js').Class[]} classes */
+const bars = (classes) =>
+  classes.map(({ label, score }) => {
+    const line = document.createElement('label');
+    const bar = Object.assign(document.createElement('meter'), { min: 0, max: 1, value: score });
+    line.append(bar, ` ${(100 * score).toFixed(1)}% ${label}`);
+    return line;
+  });
+
+/** @type {{ [Kind in keyof Answers]: (answer: Answers[Kind], picture?: ImageBitmap) => Node[] }} */
 const views = {
-  classify: (classes) =>
-    classes.map(({ label, score }) => {
-      const line = document.createElement('label');
-      const bar = Object.assign(document.createElement('meter'), { min: 0, max: 1, value: score });
-      line.append(bar, ` ${(100 * score).toFixed(1)}% ${label}`);
-      return line;
-    }),
+  classify: bars,
+  detect(objects, picture) {
+    if (!picture) return bars(objects);
+    const { canvas, context } = drawn(picture);
+    const size = Math.max(picture.width, picture.height) / 40;
+    Object.assign(context, { lineWidth: size / 5, font: `${size}px sans-serif`, textBaseline: 'top' });
+    for (const { label, box } of objects) {
+      const { x, y, width, height } = box;
+      context.strokeStyle = context.fillStyle = '#0a5';
+      context.strokeRect(x, y, width, height);
+      context.fillRect(x, y, context.measureText(label).width + size / 2, 1.2 * size);
+      context.fillStyle = '#fff';
+      context.fillText(label, x + size / 4, y + size / 10);
+    }
+    return [canvas, ...bars(objects)];
+  },
 };
+
+/** @param {ImageBitmap} picture */
+function drawn(picture) {
+  const { width, height } = picture;
+  const canvas = Object.assign(document.createElement('canvas'), { width, height });
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
+  context.drawImage(picture, 0, 0);
+  return { canvas, context };
+}
 
 /**
  * @param {keyof Answers} kind
  * @param {any} answer
+ * @param {Blob} [file] the picture that it is about
  */
-export function showAnswer(kind, answer) {
+export function showAnswer(kind, answer, file) {
   const view = document.createElement('div');
   view.className = kind;
+  const show = (/** @type {ImageBitmap} */ picture) => view.replaceChildren(...views[kind](answer, picture));
   view.append(...views[kind](answer));
+  if (file) createImageBitmap(file).then(show, () => {});
   return view;
 }

@@ -105,13 +105,14 @@ export async function load(manifest, options = {}) {
   /**
    * @template T
    * @param {unknown} values
-   * @param {(data: import('../start_first.js').Input[], scalars: number[]) => Promise<T>} run
+   * @param {(data: import('../start_first.js').Input[], scalars: number[], sizes?: Record<string, readonly number[]>) => Promise<T>} run
    * @returns {Promise<T>}
    */
   const withInputs = (values, run) => {
-    const checked = async (/** @type {unknown} */ values) => {
+    /** @type {(values: unknown, sizes?: Record<string, readonly number[]>) => Promise<T>} */
+    const checked = async (values, sizes) => {
       const { values: data, scalars } = checkInputs(inputs, values, info, dimensions, optional.sizes);
-      return run(data, scalars);
+      return run(data, scalars, sizes);
     };
     const pictured = (/** @type {unknown} */ values) =>
       optional.pictures?.using(inputs, values, checked, info.backend !== 'wasm') ?? checked(values);
@@ -138,15 +139,18 @@ export async function load(manifest, options = {}) {
       answers?.check(options, outputs);
       const into = checkInto(outputs, options.into);
       const { signal } = options;
-      const results = await withInputs(values, (data, scalars) =>
-        enqueue(data, (inputs) => use().run(inputs, scalars, { output, into, signal }), signal),
-      );
+      /** @type {Record<string, readonly number[]> | undefined} */
+      let pictures;
+      const results = await withInputs(values, (data, scalars, sizes) => {
+        pictures = sizes;
+        return enqueue(data, (inputs) => use().run(inputs, scalars, { output, into, signal }), signal);
+      });
       /** @type {[string, any][]} */
       const named = outputs.map((spec, i) => {
         const [result, array] = [/** @type {any} */ (results[i]), into[i]];
         return [spec.name, array ? placeIn(spec, array, result) : result];
       });
-      return Object.fromEntries(answers?.of(named) ?? named);
+      return Object.fromEntries(answers?.of(named, pictures) ?? named);
     },
     async profile(values, options = {}) {
       const repeat = checkProfileOptions(options);

@@ -3,8 +3,10 @@
 import { kindOf } from './check_names.js';
 
 /** @typedef {import('./sizes.js').Spec} Spec */
-/** @typedef {{ data: Int32Array, shape: number[] }} Words of pixels, red in the lowest byte, [height, width] */
-/** @typedef {Words | { data: ImageBitmap, shape: number[], made?: boolean }} Pixels `made`: a bitmap to be closed after the run */
+/** @typedef {{ data: Int32Array, shape: number[], size?: number[] }} Words of pixels, red in the lowest byte, [height, width];
+ * `size` is that before the picture was reduced */
+/** @typedef {Words | { data: ImageBitmap, shape: number[], size?: number[], made?: boolean }} Pixels `made`: a bitmap to be closed
+ * after the run */
 
 /** How large a picture is, by its class, in pixels of its file. @type {Readonly<Record<string, (source: any) => number[]>>} */
 const sizes = {
@@ -28,7 +30,8 @@ red, green, blue and alpha of each pixel in a Uint8ClampedArray`;
  * @template T
  * @param {readonly Spec[]} specs
  * @param {any} inputs
- * @param {(inputs: any) => Promise<T>} run
+ * @param {(inputs: any, sizes?: Record<string, readonly number[]>) => Promise<T>} run with the height and width of each
+ *   picture, and those before it was reduced
  * @param {boolean} onDevice whether the backend takes bitmaps
  * @returns {Promise<T>}
  * @throws {TypeError} what is no picture, or cannot be read
@@ -37,17 +40,21 @@ async function using(specs, inputs, run, onDevice) {
   if (kindOf(inputs) !== 'an object') return run(inputs);
   /** @type {[string, Pixels | Promise<Pixels>][]} */
   const found = [];
+  /** @type {Record<string, readonly number[]>} */
+  const measured = {};
   for (const { name, picture } of specs) {
     if (picture === undefined || !Object.hasOwn(inputs, name)) continue;
     const pixels = pixelsOf(`input ${JSON.stringify(name)}`, inputs[name], picture, onDevice);
     if (pixels) found.push([name, pixels]);
+    else measured[name] = inputs[name].shape ?? [inputs[name].height, inputs[name].width];
   }
   /** @type {[string, Pixels][]} */
   const taken = [];
   for (const [name, pixels] of found) taken.push([name, pixels instanceof Promise ? await pixels : pixels]);
   const plain = taken.map(([name, { data, shape }]) => [name, { data, shape }]);
+  for (const [name, { shape, size }] of taken) measured[name] = [...shape, ...(size ?? [])];
   try {
-    return await run({ ...inputs, ...Object.fromEntries(plain) });
+    return await run({ ...inputs, ...Object.fromEntries(plain) }, measured);
   } catch (error) {
     const { name } = /** @type {Error} */ (error);
     const [first] = taken.find(([, pixels]) => 'made' in pixels) ?? [];
@@ -202,7 +209,7 @@ export function reduced({ data, shape: [height = 0, width = 0] }, most) {
       }
     }
   }
-  return { data: asWords(means), shape: [rows, columns] };
+  return { data: asWords(means), shape: [rows, columns], size: [height, width] };
 }
 
 export const pictures = { using };

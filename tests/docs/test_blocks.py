@@ -85,6 +85,8 @@ def test_python(block: Block, tmp_path: Path) -> None:
 def test_formats(block: Block, tmp_path: Path) -> None:
     """Before the model is looked for, the format is read."""
     (tmp_path / "format.json").write_text(block.text)
-    option = (FORMATS[block.page.stem], f"image={tmp_path / 'format.json'}")
+    file = tmp_path / "format.json"
+    detector = "scores_output" in block.text
+    option = ("--answer", f"detect={file}") if detector else (FORMATS[block.page.stem], f"image={file}")
     done = CliRunner().invoke(command.main, ["no.onnx", "--out", str(tmp_path / "out"), *option])
     assert "no.onnx" in done.output, done.output

@@ -1,0 +1,72 @@
+// Where pixels of an input are in a picture: as compiler/pictures/prepare.py places it.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { axesOf, inside } from '../../runtime-js/answers/frame.js';
+
+const frame = { input: 'x', rows: 224, columns: 224 };
+
+test('without a picture coordinates stay', () => {
+  assert.deepEqual(axesOf({ ...frame, columns: 100 }), [
+    [0, 1, 100],
+    [0, 1, 224],
+  ]);
+});
+
+/** @type {[string, [number, number], number[], [number[], number[]]][]} */
+const cases = [
+  [
+    'stretch',
+    [224, 224],
+    [100, 300],
+    [
+      [0, 300 / 224, 300],
+      [0, 100 / 224, 100],
+    ],
+  ],
+  [
+    'crop',
+    [256, 256],
+    [300, 403],
+    [
+      [60, 403 / 343, 403],
+      [16, 300 / 256, 300],
+    ],
+  ],
+  [
+    'letterbox',
+    [224, 224],
+    [100, 300],
+    [
+      [0, 300 / 224, 300],
+      [-74, 100 / 75, 100],
+    ],
+  ],
+  [
+    'letterbox-top-left',
+    [224, 224],
+    [100, 300],
+    [
+      [0, 300 / 224, 300],
+      [0, 100 / 75, 100],
+    ],
+  ],
+  [
+    'stretch',
+    [224, 224],
+    [50, 150, 100, 299],
+    [
+      [0, 299 / 224, 299],
+      [0, 100 / 224, 100],
+    ],
+  ],
+];
+for (const [resize, whole, size, expected] of cases)
+  test(`${resize} of ${size}`, () => assert.deepEqual(axesOf({ ...frame, resize, whole }, size), expected));
+
+test('coordinates end at the sides', () => {
+  assert.deepEqual(
+    [-80, 10, 500].map((v) => inside([20, 0.5, 100], v)),
+    [0, 15, 100],
+  );
+});
