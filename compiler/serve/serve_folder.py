@@ -49,6 +49,9 @@ LEAST_COMPRESSED, MOST_COMPRESSED = 1 << 10, 1 << 22
 HASHED = re.compile(r"-[0-9a-f]{12}\.[a-z]+$")
 """Names that carry a hash of the content: a browser need not ask for them again."""
 
+_ENCODED = re.compile(r'-(?:br|gzip)"')
+"""End of the validator of a compressed file."""
+
 RELOAD = "/.webnn-serve/reload.js"
 EVENTS = "/.webnn-serve/changes"
 SCRIPT = f"""new EventSource('{EVENTS}').onmessage = () => location.reload();
@@ -156,7 +159,7 @@ class _Handler(BaseHTTPRequestHandler):
             "Cache-Control": "max-age=31536000, immutable" if forever else "no-cache",
             "Accept-Ranges": "none" if page else "bytes",
         }
-        if tag in (t.strip() for t in self.headers.get("If-None-Match", "").split(",")):
+        if tag in _ENCODED.sub('"', self.headers.get("If-None-Match", "")).replace(" ", "").split(","):
             self._head(HTTPStatus.NOT_MODIFIED, headers)
             return
         if page:

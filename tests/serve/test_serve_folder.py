@@ -79,6 +79,8 @@ def test_what_is_compressed_beside_a_file_is_sent(folder: Path, address: str) ->
     assert found.headers["Content-Type"] == "text/javascript; charset=utf-8"
     assert found.headers["Vary"] == "Accept-Encoding"
     assert found.headers["ETag"] != Answer(address, path).headers["ETag"]
+    again = Answer(address, path, Accept_Encoding="br", If_None_Match=found.headers["ETag"])
+    assert (again.status, again.body) == (304, b"")
     assert gzip.decompress(Answer(address, path, Accept_Encoding="br;q=0, gzip").body) == TEXT[::-1]
     assert Answer(address, path).body == TEXT
     assert Answer(address, path, Accept_Encoding="br", Range="bytes=0-9").body == TEXT[:10]
