@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hostile_names import NAMES, RUNS
 from tiny_artifact import copy_artifact, tiny_artifact
 from webnn_compile.bundle import Artifact, Packaging, render_bundle, write_bundle
 from webnn_compile.errors import InputError
@@ -173,6 +174,24 @@ def test_too_large_a_model_for_a_single_file(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(InputError, match=message):
         write_bundle(tiny_artifact(), tmp_path / "out", packaging=SINGLE)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no Node.js to run scripts")
+@pytest.mark.parametrize("name", [n for n in NAMES if n.startswith(("</script", "${", "{{", "<!--"))])
+def test_names_stay_text(tmp_path: Path, name: str) -> None:
+    """Inputs have all names there are; the model has one that scripts, pages or Markdown might take for their own."""
+    odd = replace(copy_artifact(dict.fromkeys(NAMES, ("float32", (2,)))), name=name)
+    files = texts(odd, replace(NPM, licence=name))
+    assert json.loads(files["package.json"])["license"] == name
+    readme = files["README.md"]
+    assert len(re.findall("^```", readme, re.MULTILINE)) == 4
+    (snippet,) = re.findall(r"```js\n(import .*?)\n```\n", readme, re.DOTALL)
+    (tmp_path / "main.mjs").write_text(snippet)
+    subprocess.run(["node", "--check", tmp_path / "main.mjs"], check=True)
+    page = texts(odd, SINGLE)["index.html"]
+    assert len(re.findall(r"<script\b", page, re.IGNORECASE)) == len(re.findall("</script", page, re.IGNORECASE)) == 2
+    script = texts(odd, IIFE)["model.js"] + f"\nif (globalThis.{RUNS}) throw new Error('a name ran');\n"
+    subprocess.run(["node", "-"], input=script, text=True, check=True)
 
 
 @pytest.mark.parametrize("packaging", [IIFE, NPM, SINGLE], ids=["iife", "npm", "single"])
