@@ -43,7 +43,7 @@ bench: .venv/bench .venv/browsers ## measure us beside other engines: benchmarks
 	$(BIN)/python -m benchmarks run
 
 docs: .venv/docs ## build the documentation's site, build/docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "build/docs/index.html"
 
 screenshot: $(DEMO)/page .venv/chromium ## the README's picture of the example, docs/demo.png
