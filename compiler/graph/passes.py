@@ -14,6 +14,7 @@ from .integer_products import integer_products
 from .ir import Graph
 from .merge_duplicates import merge_duplicates
 from .move_quanta import move_quanta
+from .pack_along_sums import pack_along_sums
 from .remove_identities import remove_identities
 from .share_transposes import share_transposes
 from .tabulate_quanta import tabulate_quanta
@@ -34,9 +35,12 @@ GRAPH_PASSES: tuple[GraphPass, ...] = (
     eliminate_dead_code,
     merge_duplicates,
     share_transposes,
+    pack_along_sums,
 )
 
-ONNX_PASSES = tuple(p for p in GRAPH_PASSES if p not in (move_quanta, tabulate_quanta, integer_products, centre_quanta))
+OWN_PASSES = (move_quanta, tabulate_quanta, integer_products, centre_quanta, pack_along_sums)
+
+ONNX_PASSES = tuple(p for p in GRAPH_PASSES if p not in OWN_PASSES)
 """Passes that leave operators of ONNX's domains alone in a graph, as an ONNX file has them."""
 
 

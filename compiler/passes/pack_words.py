@@ -105,7 +105,7 @@ def _floats(words: Mapping[Buffer, Buffer], value: Expr, less: float) -> Expr | 
     part = _bits_of_load(value)
     if part is None or part[0].buffer not in words:
         return None
-    load, first, count = part
+    load, first, count, inverted = part
     (index,), dtype = load.indices, load.dtype
     per_word, size = _per_word(dtype), dtype.bits
     base, lanes = (index.base, index.lanes) if isinstance(index, Ramp) else (index, 1)
@@ -115,7 +115,7 @@ def _floats(words: Mapping[Buffer, Buffer], value: Expr, less: float) -> Expr | 
     half, highest = 1 << (count - 1), per_word - 1
     signed = first + count == size  # the highest of the bits is a word's sign
     offsets = [0] * highest + [half * signed] if dtype.kind == "uint" else [-half] * highest + [0]
-    flipped = sum(half << (size * p + first) for p, offset in enumerate(offsets) if offset)
+    flipped = sum((half * bool(offset) ^ inverted) << (size * p + first) for p, offset in enumerate(offsets))
     loaded = _words_of(words[load.buffer], base, lanes, load.guard, per_word)
     flips = _vector([w ^ _signed(flipped) if flipped else w for w in loaded])
     places = [(int(start.value) + i) % per_word for i in range(lanes)]
@@ -126,11 +126,18 @@ def _floats(words: Mapping[Buffer, Buffer], value: Expr, less: float) -> Expr | 
     return scaled + _vector([Const(float(a), F32) for a in added]) if any(added) else scaled
 
 
-def _bits_of_load(value: Expr) -> tuple[Load, int, int] | None:
-    """The load of an element, or of one without sign of which `value` is some bits; the first bit, and how many."""
+def _bits_of_load(value: Expr) -> tuple[Load, int, int, int] | None:
+    """The load of an element, or of one without sign of which `value` is some bits; the first bit, how many there are,
+    and those that are inverted."""
+    inverted = 0
     match value:
-        case Load(b):
-            return value, 0, b.dtype.bits
+        case Load(b) as load:
+            return load, 0, b.dtype.bits, 0
+        case Cast(to, Load(b) as load) if to == I32 and b.dtype in PACKED:
+            return load, 0, b.dtype.bits, 0
+        case Binary("xor", bits, flip) if (number := _constant(flip)) is not None:
+            value, inverted = bits, int(number)
+    match value:
         case Binary("and", Binary("shr", Cast(_, Load() as load), shift), mask):
             first = _constant(shift)
         case Binary("and", Cast(_, Load() as load), mask):
@@ -141,8 +148,8 @@ def _bits_of_load(value: Expr) -> tuple[Load, int, int] | None:
     if first is None or ones is None or load.dtype.kind != "uint":
         return None
     count = int(ones).bit_length()
-    whole = ones == (1 << count) - 1 and count and first + count <= load.dtype.bits
-    return (load, int(first), count) if whole else None
+    whole = ones == (1 << count) - 1 >= inverted >= 0 and count and first + count <= load.dtype.bits
+    return (load, int(first), count, inverted) if whole else None
 
 
 def _constant(e: Expr) -> int | float | None:

@@ -25,6 +25,9 @@ from .tensor import Tensor
 NARROW = 16
 """Bits of elements that become float32 one by one, and their differences too, without rounding."""
 
+FEW = 16
+"""Times as many elements weights have as their zero points, at least: the least block."""
+
 
 def widen_in_registers(
     program: TensorProgram, costs: GpuCosts, most_reads: int | None, choices: LayerChoices
@@ -156,15 +159,17 @@ def _suits_lanes(value: Expr, columns: tuple[Var, ...]) -> bool:
     return True
 
 
-def _expanded(load: Load, t: Tensor) -> tuple[Expr, dict[Tensor, None]]:
-    """The element of `t` from constants that are shipped, and these."""
+def _expanded(load: Load, t: Tensor, most: int | None = None) -> tuple[Expr, dict[Tensor, None]]:
+    """The element of `t`, and the constants that it is made of: those that are shipped, and what has up to `most`
+    elements, as zero points of blocks, which may be computed at load."""
+    most = t.buffer.size // FEW if most is None else most
     inner = {r.buffer: r for r in t.reads}
     reads: dict[Tensor, None] = {}
 
     def rule(n: Node) -> Expr | None:
         match n:
-            case Load(b, indices, None) if b in inner and inner[b].body is not None:
-                value, more = _expanded(Load(b, tuple(rewrite_top_down(i, rule) for i in indices)), inner[b])
+            case Load(b, indices, None) if b in inner and inner[b].body is not None and b.size > most:
+                value, more = _expanded(Load(b, tuple(rewrite_top_down(i, rule) for i in indices)), inner[b], most)
                 reads.update(more)
                 return value
             case Load(b) if b in inner:

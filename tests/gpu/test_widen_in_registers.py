@@ -135,3 +135,41 @@ def test_dequantised_bytes(target: str, transposed: int) -> None:
     matrix, x = (q * scale).astype(np.float32), random((2, 300)) * 0.001
     np.testing.assert_allclose(compiled.run({"x": x})["y"], x @ matrix @ matrix.T @ matrix, rtol=2e-3, atol=2e-2)
     assert not any(launch.ops for launch in compiled.program.prepare)
+
+
+@pytest.mark.parametrize("target", DEVICES)
+@pytest.mark.parametrize(("kind", "zeros"), [("INT4", True), ("INT4", False), ("UINT4", True), ("UINT2", True)])
+def test_dequantised_bits_in_blocks(target: str, kind: str, zeros: bool) -> None:
+    """ONNX packs neighbours of a row, which are columns of the product; an odd number of rows and columns."""
+    depth, columns, block, r = 301, 515, 16, np.random.default_rng(2)
+    held = onnx.helper.tensor_dtype_to_np_dtype(getattr(onnx.TensorProto, kind))
+    bits = 2 if kind == "UINT2" else 4
+    low = -8 if kind == "INT4" else 0
+    q = r.integers(low, low + (1 << bits), (depth, columns))
+    scale = r.uniform(0.01, 0.02, (-(-depth // block), columns)).astype(np.float32)
+    points = r.integers(low, low + (1 << bits), scale.shape) if zeros else np.zeros(scale.shape, int)
+    constants = {"q": q.astype(held), "s": scale} | ({"z": points.astype(held)} if zeros else {})
+    nodes = [
+        node("DequantizeLinear", [*constants], ["w"], axis=0, block_size=block),
+        node("MatMul", ["x", "w"], ["y"]),
+    ]
+    matrix = ((q - points.repeat(block, 0)[:depth]) * scale.repeat(block, 0)[:depth]).astype(np.float32)
+    compiled = compiled_for(target, model(nodes, {"x": [2, depth]}, ["y"], constants, 25 if bits == 2 else 21))
+    check(compiled, random((2, depth)), matrix, q.size * bits // 8 + scale.size * 5)
+
+
+@pytest.mark.parametrize("target", DEVICES)
+def test_a_table_is_looked_up_in_and_multiplied_by(target: str) -> None:
+    """It is not widened at load for either."""
+    q, scale = np.random.default_rng(3).integers(-128, 128, (700, 128)).astype(np.int8), random((700,), 2)
+    nodes = [
+        node("DequantizeLinear", ["q", "s"], ["w"], axis=0),
+        node("Gather", ["w", "i"], ["rows"]),
+        node("Transpose", ["w"], ["t"], perm=[1, 0]),
+        node("MatMul", ["rows", "t"], ["y"]),
+    ]
+    constants = {"q": q, "s": scale}
+    compiled = compiled_for(target, model(nodes, {"i": [3]}, ["y"], constants, dtype=onnx.TensorProto.INT32))
+    i, w = np.array([699, 0, 31], np.int32), q * scale[:, None]
+    np.testing.assert_allclose(compiled.run({"i": i})["y"], w[i] @ w.T, rtol=1e-4, atol=1e-1)
+    assert not any(launch.ops for launch in compiled.program.prepare)

@@ -25,8 +25,8 @@ def part_of(word: Expr, place: Expr, bits: int, *, high_first: bool = False) -> 
 
 
 def _unpack(call: Call) -> Tensor:
-    """The elements of a tensor of ONNX's type `to` and of `shape`, from the words that hold them: in rows of whole
-    words, else of all elements one after another. It is of the importer, not of ONNX."""
+    """The elements of a tensor of ONNX's type `to` and of `shape`, from the words that hold neighbours along
+    `axis`; else they are in rows of whole words, or all one after another. It is of the importer, not of ONNX."""
     none: tuple[int, ...] = ()
     stored, shape = STORAGE_TYPES.get(call.attribute("to", 0)), call.attribute("shape", none)
     if stored is None:
@@ -37,15 +37,22 @@ def _unpack(call: Call) -> Tensor:
     if stored.format is not None and stored.word != U16:
         table = constant(f"{call.name}.values", stored.format.values())
 
+    axis = call.attribute("axis", len(shape) - 1) - len(shape)
+
     def element(*at: Expr) -> Expr:
-        word = words.read([*at[:-1], at[-1] // per_word] if per_word > 1 else at)
+        word = words.read(
+            [i // per_word if d == axis else i for d, i in enumerate(at, -len(at))] if per_word > 1 else at
+        )
         if stored.word == U16:
             return Bitcast(F32, binary("shl", word.cast(U32), Const(16, U32)))
-        value = part_of(word, at[-1] if at else Const(0), stored.bits)
+        value = part_of(word, at[axis] if at else Const(0), stored.bits)
         if table is not None:
             return table[value,]
-        return _signed(value, stored).cast(stored.held)
+        return _with_sign(value, stored).cast(stored.held)
 
+    if axis < -1:
+        call.input(0, tuple(-(-n // per_word) if d == axis else n for d, n in enumerate(shape, -len(shape))))
+        return compute(call.name, shape, (words, table), element)
     if shape and words.shape == (*shape[:-1], -(-shape[-1] // per_word)) and shape[-1] % per_word == 0:
         return compute(call.name, shape, (words, table), element)
     count = 1
@@ -57,9 +64,13 @@ def _unpack(call: Call) -> Tensor:
 
 def _signed(value: Expr, stored: StorageType) -> Expr:
     """An int32 of the lowest bits of `value`."""
-    value = value & ((1 << stored.bits) - 1)
+    return _with_sign(value & ((1 << stored.bits) - 1), stored)
+
+
+def _with_sign(bits: Expr, stored: StorageType) -> Expr:
+    """The integer that `bits` of the type represent."""
     half = 1 << (stored.bits - 1)
-    return (value ^ half) - half if stored.held.kind == "int" else value
+    return (bits ^ half) - half if stored.held.kind == "int" else bits
 
 
 def stored_as(x: Expr, stored: StorageType, *, saturate: bool = True, mode: str = "nearest") -> Expr:

@@ -52,7 +52,7 @@ def _mat_mul_n_bits(call: Call) -> Tensor:
     zeros = call.optional(3)
     if zeros is not None:
         call.check_dtypes((3,), U8, scales.dtype)
-        zeros = _in_rows(call, 3, (columns, -(-blocks * bits // 8) if zeros.dtype == U8 else blocks))
+        zeros = _zeros(call, bits, columns, blocks)
     groups = call.optional(4, (None,))
     if groups is not None and call.fixed(groups)[0] not in (depth, blocks * size):
         raise call.unsupported(f"g_idx has shape {shown(groups.shape)} for K={depth}", "the model is invalid")
@@ -67,7 +67,7 @@ def _mat_mul_n_bits(call: Call) -> Tensor:
         if zeros is None:
             return value - (1 << (bits - 1))
         if zeros.dtype == U8:
-            return value - part_of(zeros[n, block // per_byte], block, bits)
+            return value - zeros[n, block].cast(I32)
         return value.cast(F32) - zeros[n, block].cast(F32)
 
     a = call.input(0)
@@ -83,6 +83,19 @@ def _mat_mul_n_bits(call: Call) -> Tensor:
     return _with_bias(call, mat_mul_of(call, a, weights), 5)
 
 
+def _zeros(call: Call, bits: int, columns: int, blocks: int) -> Tensor:
+    """Zero points, one in each element."""
+    if call.input(3).dtype != U8:
+        return _in_rows(call, 3, (columns, blocks))
+    per_byte = 8 // bits
+    packed = _in_rows(call, 3, (columns, -(-blocks // per_byte)))
+
+    def body(n: Expr, block: Expr) -> Expr:
+        return part_of(packed[n, block // per_byte], block, bits).cast(U8)
+
+    return fold(compute(f"{call.name}.zeros", (columns, blocks), (packed,), body)) if per_byte > 1 else packed
+
+
 def _quanta(packed: Tensor, scales: Tensor, zeros: Tensor | None, bits: int, size: int) -> Quanta | None:
     """Weights whose elements are known, in blocks of `size`, and whose zero points are integers."""
     if (
@@ -92,7 +105,7 @@ def _quanta(packed: Tensor, scales: Tensor, zeros: Tensor | None, bits: int, siz
     ):
         return None
     columns, blocks = scales.data.shape
-    of_zeros = None if zeros is None or zeros.data is None else _elements(zeros.data, bits)[:, :blocks]
+    of_zeros = None if zeros is None else zeros.data
     return Quanta(_elements(packed.data, bits).reshape(columns, blocks, size), bits, scales.data, of_zeros)
 
 
