@@ -14,9 +14,10 @@ from webnn_compile.driver.profiles import StepTime
 from webnn_compile.errors import InputError
 from webnn_compile.frontends.model_inputs import Dim, ModelInputs
 from webnn_compile.report.page_data import Block, Memory, Peak
+from webnn_compile.report.render_page import render_page
 
 
-@pytest.mark.parametrize("target", ["wasm", "webgpu", "webgl", "c"])
+@pytest.mark.parametrize("target", ["wasm", "webgpu", "webgl", "c", "native"])
 def test_each_kernel_is_there_once_with_its_work(target: str, tmp_path: Path) -> None:
     (shown,) = described(two_layers(), tmp_path, [target]).targets
     assert shown.name == target
@@ -96,10 +97,12 @@ def test_the_peak_is_the_step_of_most_bytes() -> None:
 @pytest.mark.parametrize("make", [control_flow.loop_while, control_flow.branch])
 @pytest.mark.parametrize("target", ["wasm", "webgpu"])
 def test_loops_and_branches(make: object, target: str, tmp_path: Path) -> None:
-    (shown,) = described(make(), tmp_path, [target], inputs=ModelInputs(dims={"rows": Dim(1, 4)})).targets  # type: ignore[operator]
+    page = described(make(), tmp_path, [target], inputs=ModelInputs(dims={"rows": Dim(1, 4)}))  # type: ignore[operator]
+    (shown,) = page.targets
     marks = {"loop begins", "loop ends", "branch"} & set(shown.memory.labels)
     assert marks == ({"branch"} if make is control_flow.branch else {"loop begins", "loop ends"})
     assert len(shown.memory.labels) > len(shown.steps)
+    assert f'id="{target}"' in render_page(page)
 
 
 def test_what_runs_on_the_host_and_why(tmp_path: Path) -> None:
