@@ -8,6 +8,8 @@ from dataclasses import replace
 import numpy as np
 import onnx
 import pytest
+import webnn_compile
+from drivers import need_driver
 from kernel_checks import check_model
 from onnx_models import model, node, random
 from webnn_compile.frontends.onnx import import_model
@@ -52,6 +54,31 @@ def test_one_element_is_computed_again_where_launches_take_longer() -> None:
     proto = of_one_element(node("Add", ["s", "half"], ["d"]), node("Abs", ["d"], ["c"]))
     assert ops(proto) == [("Add", "Abs"), ("Mul",), ("Div",)]
     assert ops(proto, FEW_LAUNCHES) == [("Add", "Abs", "Mul"), ("Add", "Abs", "Div")]
+
+
+@pytest.mark.parametrize("last", [[1, 6, 9], [6, 9], [1, 1, 6, 9], [6, 1, 9]], ids=str)
+def test_maps_of_a_reshaped_matrix_are_part_of_its_kernel(last: list[int]) -> None:
+    """Where launches take longer, if it is still that matrix."""
+    nodes = [
+        node("MatMul", ["x", "w"], ["m"]),
+        node("Reshape", ["m", "three"], ["r"]),
+        node("Sigmoid", ["r"], ["s"]),
+        node("Mul", ["r", "s"], ["g"]),
+        node("Reshape", ["g", "last"], ["b"]),
+        node("Add", ["b", "bias"], ["y"]),
+    ]
+    constants = {"w": random((4, 9)), "bias": random((9,)), "three": np.array([1, 6, 9]), "last": np.array(last)}
+    proto = model(nodes, {"x": [6, 4]}, ["y"], constants)
+    kernels = [tuple(op for op in of if op != "Reshape") for of in ops(proto, FEW_LAUNCHES)]
+    apart = last == [6, 1, 9]
+    assert kernels == [("MatMul", "Sigmoid", "Mul"), ("Add",)] if apart else [("MatMul", "Sigmoid", "Mul", "Add")]
+    x = random((6, 4))
+    expected = webnn_compile.compile(proto).run({"x": x})["y"]
+    for target in ("webgl", "opencl"):
+        need_driver(target)
+        np.testing.assert_allclose(
+            webnn_compile.compile(proto, target).run({"x": x})["y"], expected, rtol=1e-5, atol=1e-6
+        )
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def _group(flow: Dataflow, output: Tensor, anchor: Tensor | None, maps: Maps) ->
         result = maps.kept[output]
     computes, reduction = result.computes, None
     if anchor is not None:
-        reduction, inlined = _reduction(anchor, output.axes, maps)
+        reduction, inlined = _reduction(anchor, output.axes[output.rank - anchor.rank :], maps)
         computes |= inlined | {anchor}
     used = {x.buffer for e in (result.body, reduction) if e is not None for x in loads(e)}
     origin = Origin()
