@@ -12,6 +12,10 @@ Kind = Literal[
     "entry", "types", "page", "runtime", "program", "wasm", "weights", "labels", "isolation", "source", "library"
 ]
 STABLE_NAMES = ("model.js", "model.d.ts", "package.json", "index.html", "_headers", "nginx.conf", "isolate.js")
+BROWSER_ENTRY = "browser.jsx"
+"""The entry of a package for bundlers. In development vite before 8 makes one script of a package whose entry ends in
+.js or .ts, and leaves behind the files and workers that the package names by URL."""
+
 TEXT = "txt"
 """Suffix of JSON that the runtime reads: bundlers make scripts of .json and leave texts alone; hosts compress both."""
 
@@ -60,7 +64,7 @@ def foreign_files(folder: Path) -> list[str]:
 def _is_ours(path: Path) -> bool:
     if path.is_symlink() or not path.is_file():
         return False
-    if path.name in STABLE_NAMES:
+    if path.name in (*STABLE_NAMES, BROWSER_ENTRY):
         return True
     if path.suffix in COMPRESSED:
         original = path.with_suffix("")

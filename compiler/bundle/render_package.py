@@ -11,7 +11,7 @@ from ..ir.sizes import capacity, shown
 from ..program.program import TensorSpec
 from ..text.escape import js_literal, line_comment
 from .artifact import Artifact, BundledAnswer
-from .files import README_MARKER, BundleFile
+from .files import BROWSER_ENTRY, README_MARKER, BundleFile
 from .render_types import ARRAYS
 
 _LONGEST = 214
@@ -73,7 +73,8 @@ def package_files(
     published = [f.name for f in files if f.kind != "page" and f.name not in others]
     own = {"package.json": _package(name, licence, published)}
     readme = BundleFile("README.md", _readme(artifact, name).encode(), "types")
-    return [*(BundleFile(f.name, own.get(f.name, f.data), f.kind) for f in files), readme]
+    entry = BundleFile(BROWSER_ENTRY, b"export * from './model.js';\n", "entry")
+    return [*(BundleFile(f.name, own.get(f.name, f.data), f.kind) for f in files), entry, readme]
 
 
 def _package(name: str, licence: str, published: Sequence[str]) -> bytes:
@@ -87,8 +88,11 @@ def _package(name: str, licence: str, published: Sequence[str]) -> bytes:
         "type": "module",
         "main": "./model.js",
         "types": "./model.d.ts",
-        "exports": {".": {"types": "./model.d.ts", "default": "./model.js"}, "./package.json": "./package.json"},
-        "files": [*published],
+        "exports": {
+            ".": {"types": "./model.d.ts", "browser": f"./{BROWSER_ENTRY}", "default": "./model.js"},
+            "./package.json": "./package.json",
+        },
+        "files": [BROWSER_ENTRY, *published],
         "sideEffects": workers,
     }
     return f"{json.dumps(fields, indent=2)}\n".encode()

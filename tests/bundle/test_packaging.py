@@ -108,7 +108,9 @@ def test_a_package() -> None:
     package = json.loads(files["package.json"])
     assert package["name"] == "my-model-v2"
     assert package["type"] == "module"
-    assert package["exports"]["."] == {"types": "./model.d.ts", "default": "./model.js"}
+    conditions = {"types": "./model.d.ts", "browser": "./browser.jsx", "default": "./model.js"}
+    assert package["exports"]["."] == conditions
+    assert files["browser.jsx"] == "export * from './model.js';\n"
     assert "license" not in package
     names = {file.name for file in render_bundle(tiny_artifact(), packaging=NPM)}
     assert {f for f in names if not f.startswith(("page-", "index", "README", "package"))} == {
@@ -143,7 +145,7 @@ def test_the_snippet_is_a_module(tmp_path: Path) -> None:
 
 def test_a_package_publishes_no_files_that_are_elsewhere() -> None:
     files = texts(tiny_artifact(), Packaging("npm", base_url="https://a.example/m/"))
-    assert {name.partition(".")[2] for name in json.loads(files["package.json"])["files"]} == {"js", "d.ts"}
+    assert {name.partition(".")[2] for name in json.loads(files["package.json"])["files"]} == {"js", "d.ts", "jsx"}
     assert files["model.js"].count('url: "https://a.example/m/') == 4
     assert "import.meta" not in files["model.js"]
 
