@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 import webnn_compile
 from compiled import compile_site, shared_file
 from devices import need_backend, value
 from harness import open_page
+from onnx_models import model, node
 from playwright.sync_api import Page, expect
 from server import Site, serve
 from webnn_compile.pictures.formats import MOST
@@ -186,3 +188,30 @@ def test_the_page_of_the_bundle_shows_bars(page: Page, resnet: tuple[Site, Case]
     expect(page.locator("#outputs .classify label").first).to_contain_text(first["label"])
     shown = page.locator("#outputs meter").first.evaluate("(bar) => bar.value")
     assert abs(shown - first["score"]) < 1e-3
+
+
+def test_masks(page: Page, tmp_path: Path) -> None:
+    """A mask has the size of the picture, and colours."""
+    nodes = [node("Neg", ["x"], ["n"]), node("Concat", ["n", "x"], ["y"], axis=1)]
+    onnx.save(model(nodes, {"x": (1, 1, 8, 8)}, ["y"]), tmp_path / "net.onnx")
+    (tmp_path / "grey.json").write_text(json.dumps({"colours": "grey", "mean": 0.5}))
+    compile_site(
+        tmp_path / "net.onnx", tmp_path / "site", "--picture", f"x={tmp_path / 'grey.json'}", "--answer", "mask"
+    )
+    with serve(tmp_path / "site") as site:
+        open_page(page, site, "bundles.html?bundle")
+        got = value(
+            page,
+            """
+            const image = new ImageData(16, 32);
+            new Uint32Array(image.data.buffer).fill(0xffffffff, 0, 16 * 16);
+            const model = await bundle.load({ backend: 'wasm' });
+            const { y } = await model.run({ x: image });
+            await model.dispose();
+            const { data } = y.toImageData();
+            return { size: [y.width, y.height], classes: [...y.classes], alpha: [data[3], data.at(-1)] };
+            """,
+        )
+    assert got["size"] == [16, 32]
+    assert got["classes"] == [1] * 256 + [0] * 256
+    assert got["alpha"] == [160, 0]

@@ -102,10 +102,22 @@ export interface Detection extends Class {
   readonly box: Box;
 }
 
+/** The class of each pixel of the picture that was given, row by row; 0, as for background, where the model saw nothing of it. */
+export interface Mask {
+  readonly width: number;
+  readonly height: number;
+  readonly classes: Uint8Array;
+  readonly labels?: readonly string[];
+  /** A half transparent colour for each class, and nothing for class 0; in browsers alone. */
+  toImageData(): Global<'ImageData'>;
+}
+
 /** Results of runs in place of outputs, by kind. The highest scores come first. */
 export interface Answers {
   classify: Class[];
   detect: Detection[];
+  mask: Mask;
+  embedding: Float32Array;
 }
 
 /** An output that is an answer. */
@@ -236,13 +248,14 @@ type Device = Exclude<Backend, 'wasm'>;
 export type Info = ('wasm' extends Backend ? WasmInfo : never) | ([Device] extends [never] ? never : DeviceInfo);
 
 /** Without the shape; answers have no array. */
-type Data<Output> = Output extends Answers[keyof Answers]
-  ? never
-  : Output extends { readonly shape: infer Shape }
-    ? Output extends infer Elements & { readonly shape: Shape }
-      ? Elements
-      : never
-    : Output;
+type Data<Output> =
+  Output extends Exclude<Answers[keyof Answers], TypedArray>
+    ? never
+    : Output extends { readonly shape: infer Shape }
+      ? Output extends infer Elements & { readonly shape: Shape }
+        ? Elements
+        : never
+      : Output;
 
 export interface RunOptions {
   /**

@@ -69,7 +69,7 @@ def fit_classes(graph: Graph, answer: Answer, form: Classify, labels: Labels | N
     count = count_of(output)
     if labels is not None:
         labels.check(count, output.name)
-    logits = form.scores == "logits" or (form.scores == "found" and not _are_scores(graph, output))
+    logits = form.scores == "logits" or (form.scores == "found" and not are_scores(graph, output))
     return Classes(output, count, min(form.top, count), logits, labels)
 
 
@@ -79,7 +79,7 @@ def count_of(value: Value) -> int:
     return sizes[0] if len(sizes) == 1 and value.dtype in FLOATS else 0
 
 
-def _are_scores(graph: Graph, value: Value) -> bool:
+def are_scores(graph: Graph, value: Value) -> bool:
     """Whether the graph computes `value` by Softmax or Sigmoid, or by their parts."""
     producers = graph.producers()
     node: Node | None = producers.get(value)

@@ -109,7 +109,19 @@ class Detect:
     labels: tuple[str, ...] = ()
 
 
-Form = Classify | Detect
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The class of each pixel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Embed:
+    """A vector, of length 1 where it is to be normalised."""
+
+    normalise: bool = False
+
+
+Form = Classify | Detect | Segment | Embed
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +187,16 @@ def _detect(preset: str | None, options: dict[str, str | None], where: str) -> D
     return Detect(detector, OWN_LABELS.get(preset, ()))
 
 
+def _mask(preset: str | None, options: dict[str, str | None], where: str) -> Segment:
+    _no_preset(preset, "mask", where)
+    return Segment()
+
+
+def _embedding(preset: str | None, options: dict[str, str | None], where: str) -> Embed:
+    _no_preset(preset, "embedding", where)
+    return Embed("normalise" in options and options.pop("normalise") is None)
+
+
 def _share(options: dict[str, str | None], name: str, default: float, where: str) -> float:
     text = options.pop(name, str(default)) or ""
     try:
@@ -201,14 +223,18 @@ Reader = Callable[[str | None, dict[str, str | None], str], Form]
 KINDS: Mapping[str, Reader] = {
     "classify": _classify,
     "detect": _detect,
+    "mask": _mask,
+    "embedding": _embedding,
 }
 """Readers of kinds: of the preset, of options, out of which they take theirs, and for messages where they stand."""
 
-KIND_OF: Mapping[type[Form], str] = {Classify: "classify", Detect: "detect"}
+KIND_OF: Mapping[type[Form], str] = {Classify: "classify", Detect: "detect", Segment: "mask", Embed: "embedding"}
 
 EXAMPLES: Mapping[str, str] = {
     "classify": "give classify,top=5, and logits or scores where the graph does not say which of them it computes",
     "detect": f"give detect={'|'.join(DETECTORS.named)}|FILE.json, with threshold=0.3, overlap=0.5 and most=100",
+    "mask": "give mask",
+    "embedding": "give embedding, or embedding,normalise",
 }
 
 _TEXT = re.compile(rf"(?:(?P<output>.+)=)?(?P<kind>{'|'.join(KINDS)})(?:=(?P<preset>[^,]+))?(?P<options>(?:,[^,]*)*)")

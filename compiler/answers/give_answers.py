@@ -10,9 +10,11 @@ from ..graph.ir import Graph, Value
 from ..pictures.take_pictures import PictureInput
 from .classify import fit_classes
 from .detect import fit_detections
+from .embedding import fit_embedding
 from .fitted import Fitted
-from .formats import Answer, Classify, Detect
+from .formats import Answer, Classify, Detect, Embed, Segment
 from .labels import Labels
+from .mask import fit_mask
 from .tail import Tail
 
 
@@ -51,6 +53,10 @@ def _fit(graph: Graph, answer: Answer, labels: Labels | None, pictures: Sequence
             return fit_classes(graph, answer, form, labels)
         case Detect() as form:
             return fit_detections(graph, answer, form, labels, pictures)
+        case Segment():
+            return fit_mask(graph, answer, labels, pictures)
+        case Embed() as form:
+            return fit_embedding(graph, answer, form)
 
 
 def give_answers(graph: Graph, fitted: Sequence[Fitted]) -> tuple[Graph, tuple[Given, ...]]:

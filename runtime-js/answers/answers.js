@@ -1,10 +1,11 @@
-// Answers in place of outputs: classes with their labels, boxes in the picture that was given.
+// Answers in place of outputs: classes with their labels, boxes and masks in the picture that was given, vectors.
 
 import { fetchJson } from '../fetch/fetch_file.js';
 import { openStore } from '../fetch/keep_files.js';
 import { watchDownloads } from '../fetch/watch_downloads.js';
 import { checkNames } from '../values/check_names.js';
 import { axesOf, inside } from './frame.js';
+import { maskOf } from './mask.js';
 
 /** @typedef {import('../model.js').TypedArray} TypedArray */
 /**
@@ -18,7 +19,7 @@ import { axesOf, inside } from './frame.js';
 
 /** @typedef {Record<string, readonly number[]> | undefined} Sizes of pictures by input, as axesOf takes them */
 
-/** @type {Readonly<Record<string, (parts: Parts, label: (index: number) => string, spec: any, sizes: Sizes) => unknown>>} */
+/** @type {Readonly<Record<string, (parts: Parts, label: (index: number) => string, spec: any, sizes: Sizes, labels: string[] | undefined) => unknown>>} */
 const kinds = {
   classify: ({ scores, index }, label) =>
     Array.from(scores, (score, i) => ({ label: label(index[i]), score, index: index[i] })),
@@ -33,6 +34,11 @@ const kinds = {
       return { label: label(index[i]), score, index: index[i], box };
     });
   },
+  mask({ classes }, _, spec, sizes, labels) {
+    const mask = maskOf(classes, spec, axesOf(spec.frame, sizes?.[spec.frame.input]));
+    return labels ? { ...mask, labels } : mask;
+  },
+  embedding: ({ vector }) => vector,
 };
 
 /**
@@ -104,7 +110,7 @@ function start(specs, plan) {
       placed(outputs, (spec) => {
         const parts = Object.fromEntries(Object.entries(spec.outputs).map(([part, i]) => [part, outputs[i]?.[1]]));
         const names = labels[specs.indexOf(spec)];
-        return [spec.name, kinds[spec.kind]?.(parts, (index) => names?.[index] ?? String(index), spec, sizes)];
+        return [spec.name, kinds[spec.kind]?.(parts, (index) => names?.[index] ?? String(index), spec, sizes, names)];
       }),
   };
 }

@@ -1,4 +1,4 @@
-// Answers on the bundle's own page: classes as bars, boxes over the picture.
+// Answers on the bundle's own page: classes as bars, boxes and masks over the picture.
 
 /** @typedef {import('../model.js').Answers} Answers */
 
@@ -29,6 +29,18 @@ const views = {
     }
     return [canvas, ...bars(objects)];
   },
+  mask(mask, picture) {
+    const { width, height } = mask;
+    const canvas = Object.assign(document.createElement('canvas'), { width, height });
+    const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
+    context.putImageData(mask.toImageData(), 0, 0);
+    if (picture) {
+      context.globalCompositeOperation = 'destination-over';
+      context.drawImage(picture, 0, 0);
+    }
+    return [canvas];
+  },
+  embedding: (vector) => [document.createTextNode(`${[...vector.slice(0, 10)].join(', ')}, …`)],
 };
 
 /** @param {ImageBitmap} picture */

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { axesOf, inside } from '../../runtime-js/answers/frame.js';
+import { maskOf } from '../../runtime-js/answers/mask.js';
 
 const frame = { input: 'x', rows: 224, columns: 224 };
 
@@ -69,4 +70,16 @@ test('coordinates end at the sides', () => {
     [-80, 10, 500].map((v) => inside([20, 0.5, 100], v)),
     [0, 15, 100],
   );
+});
+
+test('a mask has the size of the picture, and class 0 outside of what the model saw', () => {
+  const crop = { input: 'x', rows: 4, columns: 4, resize: 'crop', whole: /** @type {[number, number]} */ ([4, 4]) };
+  const small = Uint8Array.from([1, 2, 3, 4]);
+  const mask = maskOf(small, { frame: crop, rows: 2, columns: 2 }, axesOf(crop, [4, 8]));
+  assert.deepEqual([mask.width, mask.height], [8, 4]);
+  const rows = [
+    [0, 0, 1, 1, 2, 2, 0, 0],
+    [0, 0, 3, 3, 4, 4, 0, 0],
+  ];
+  assert.deepEqual([...mask.classes], [rows[0], rows[0], rows[1], rows[1]].flat());
 });
