@@ -25,6 +25,8 @@ from webnn_compile.pipeline.weights import Weights
 from webnn_compile.system.cache import open_cache
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "operators.md"
+OWN = "webnn_compile"
+"""The domain of operators that the compiler adds to a model, for pictures, sounds and answers."""
 WIDE = ("float64", "int64", "uint64")
 """Types that GPUs lack."""
 
@@ -72,10 +74,11 @@ def types_of(case: Case) -> set[str]:
 
 
 def by_operator() -> dict[Operator, list[Case]]:
-    """The rows of each operator."""
+    """The rows of each operator that a model may have."""
     rows: dict[Operator, list[Case]] = defaultdict(list)
     for case in all_cases():
-        rows[case.domain, case.op].append(case)
+        if case.domain != OWN:
+            rows[case.domain, case.op].append(case)
     return dict(sorted(rows.items()))
 
 
