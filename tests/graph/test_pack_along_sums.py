@@ -53,7 +53,7 @@ def test_elements_of_a_byte_are_of_one_column() -> None:
     "proto",
     [
         pytest.param(products(transB=1), id="rows are summed over"),
-        pytest.param(products(node("Relu", ["w"], ["r"])), id="another reader"),
+        pytest.param(products(node("Gemm", ["y", "w"], ["z"], transB=1)), id="another reader"),
     ],
 )
 def test_others_stay(proto: onnx.ModelProto) -> None:
