@@ -30,6 +30,9 @@ from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.lower_graph import lower_graph
 from webnn_compile.graph.passes import run_graph_passes
 
+IN_REGISTERS = {"blocks", "branches", "int4-blocks", "products"}
+"""Models whose constants products on devices widen, each time."""
+
 
 def shipped(made: webnn_compile.NativeModel | DeviceModel) -> int:
     """Bytes of the constants that a program comes with."""
@@ -46,7 +49,7 @@ def test_what_is_shipped_and_results(name: str, target: str) -> None:
     proto = build()
     made = webnn_compile.compile(proto, target=target)
     assert least <= shipped(made) < least + 2048
-    assert made.program.prepare
+    assert bool(made.program.prepare) == (not isinstance(made, DeviceModel) or name not in IN_REGISTERS)
     feeds = feeds_of(proto)
     want = onnxruntime_results(proto, feeds)
     for _ in range(2):  # a run leaves what was computed at load as it is
