@@ -54,7 +54,7 @@ def test_a_tree_beside_itself(tmp_path: Path) -> None:
     assert found["facts"]["settings"]["before"] == str(ROOT)
     (compared,) = found["models"]
     assert compared["same"]
-    assert {Path(n).suffix for n in compared["equal"]} == {".wasm", ".bin", ".json"}
+    assert {Path(n).suffix for n in compared["equal"]} == {".wasm", ".bin", ".txt"}
     assert compared["bytes_before"] == compared["bytes_after"] > 0
     for side in ("before", "after"):
         assert len(compared[side]) == 1, "the round that fills the cache does not count"
