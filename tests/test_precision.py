@@ -147,7 +147,7 @@ def test_the_command_line(tmp_path: Path) -> None:
         sizes[precision] = data["bytes"]["weights"]
         found = {v["backend"]: v for v in data["verified"]}
         assert all(v["error"] <= v["tolerance"] for v in found.values())
-        (program,) = (json.loads(f.read_text()) for f in out.glob("webgpu-*.json"))
+        (program,) = (json.loads(f.read_text()) for f in out.glob("webgpu-*.txt"))
         assert program["features"] == (["shader-f16"] if precision == "f16" else [])
         if precision == "f16":
             assert found["native"]["tolerance"] >= HALF_TOLERANCE

@@ -19,8 +19,8 @@ FILES = (
     "relaxed-*.wasm",
     "plain-*.wasm",
     "weights-*.bin",
-    "webgpu-*.json",
-    "webgl-*.json",
+    "webgpu-*.txt",
+    "webgl-*.txt",
     "*",
 )
 
