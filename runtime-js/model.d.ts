@@ -102,6 +102,12 @@ export interface Detection extends Class {
   readonly box: Box;
 }
 
+/** A point of a body, a face or a hand, in pixels as a `Box` has them; `index` is its number. */
+export interface Keypoint extends Class {
+  readonly x: number;
+  readonly y: number;
+}
+
 /** The class of each pixel of the picture that was given, row by row; 0, as for background, where the model saw nothing of it. */
 export interface Mask {
   readonly width: number;
@@ -117,6 +123,8 @@ export interface Answers {
   classify: Class[];
   detect: Detection[];
   mask: Mask;
+  /** In the model's order. */
+  keypoints: Keypoint[];
   embedding: Float32Array;
 }
 

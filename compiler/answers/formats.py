@@ -121,7 +121,14 @@ class Embed:
     normalise: bool = False
 
 
-Form = Classify | Detect | Segment | Embed
+@dataclass(frozen=True, slots=True)
+class Locate:
+    """Points; `transposed`: x comes before y."""
+
+    transposed: bool = False
+
+
+Form = Classify | Detect | Segment | Embed | Locate
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +199,11 @@ def _mask(preset: str | None, options: dict[str, str | None], where: str) -> Seg
     return Segment()
 
 
+def _keypoints(preset: str | None, options: dict[str, str | None], where: str) -> Locate:
+    _no_preset(preset, "keypoints", where)
+    return Locate("xy" in options and options.pop("xy") is None)
+
+
 def _embedding(preset: str | None, options: dict[str, str | None], where: str) -> Embed:
     _no_preset(preset, "embedding", where)
     return Embed("normalise" in options and options.pop("normalise") is None)
@@ -224,16 +236,24 @@ KINDS: Mapping[str, Reader] = {
     "classify": _classify,
     "detect": _detect,
     "mask": _mask,
+    "keypoints": _keypoints,
     "embedding": _embedding,
 }
 """Readers of kinds: of the preset, of options, out of which they take theirs, and for messages where they stand."""
 
-KIND_OF: Mapping[type[Form], str] = {Classify: "classify", Detect: "detect", Segment: "mask", Embed: "embedding"}
+KIND_OF: Mapping[type[Form], str] = {
+    Classify: "classify",
+    Detect: "detect",
+    Segment: "mask",
+    Locate: "keypoints",
+    Embed: "embedding",
+}
 
 EXAMPLES: Mapping[str, str] = {
     "classify": "give classify,top=5, and logits or scores where the graph does not say which of them it computes",
     "detect": f"give detect={'|'.join(DETECTORS.named)}|FILE.json, with threshold=0.3, overlap=0.5 and most=100",
     "mask": "give mask",
+    "keypoints": "give keypoints, or keypoints,xy where x comes before y",
     "embedding": "give embedding, or embedding,normalise",
 }
 

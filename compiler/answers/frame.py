@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import InputError
-from ..graph.ir import Graph
+from ..graph.ir import Graph, Value
 from ..pictures.prepare import place
 from ..pictures.take_pictures import PictureInput
-from .fitted import described, extents
+from .fitted import FLOATS, described, extents
 
 Axis = tuple[float, float, float]
 """How coordinates of an input become those of a picture along an axis: (coordinate + first) * scale, up to a length."""
@@ -67,3 +67,17 @@ def frame_of(graph: Graph, pictures: Sequence[PictureInput], where: object) -> F
             f"{inputs}; give --picture for the one"
         )
     return found[0]
+
+
+def class_axis(v: Value, frame: Frame) -> int | None:
+    """The axis of classes of an output whose other sides are those of the frame, in proportion."""
+    shape = extents(v)
+    if len(shape) != 4 or shape[0] != 1 or v.dtype not in FLOATS:
+        return None
+    sides = {1: shape[2:], 3: shape[1:3]}
+    fitting = [a for a, (h, w) in sides.items() if min(h, w) > 1 and h * frame.columns == w * frame.rows]
+    return fitting[0] if fitting and shape[fitting[0]] <= MOST_CLASSES else None
+
+
+MOST_CLASSES = 256
+"""Classes of a pixel, which are bytes."""

@@ -12,7 +12,8 @@ from .classify import fit_classes
 from .detect import fit_detections
 from .embedding import fit_embedding
 from .fitted import Fitted
-from .formats import Answer, Classify, Detect, Embed, Segment
+from .formats import Answer, Classify, Detect, Embed, Locate, Segment
+from .keypoints import fit_keypoints
 from .labels import Labels
 from .mask import fit_mask
 from .tail import Tail
@@ -55,6 +56,8 @@ def _fit(graph: Graph, answer: Answer, labels: Labels | None, pictures: Sequence
             return fit_detections(graph, answer, form, labels, pictures)
         case Segment():
             return fit_mask(graph, answer, labels, pictures)
+        case Locate() as form:
+            return fit_keypoints(graph, answer, form, labels, pictures)
         case Embed() as form:
             return fit_embedding(graph, answer, form)
 

@@ -11,9 +11,9 @@ from ..dtypes import ONNX_NUMBERS, U8
 from ..graph.ir import Array, Graph, Value
 from ..pictures.take_pictures import PictureInput
 from .classify import are_scores
-from .fitted import FLOATS, as_floats, extents, find_output
+from .fitted import as_floats, extents, find_output
 from .formats import Answer
-from .frame import Axis, Frame, frame_of
+from .frame import Axis, Frame, class_axis, frame_of
 from .labels import Labels
 from .tail import Tail
 
@@ -73,19 +73,10 @@ def fit_mask(graph: Graph, answer: Answer, labels: Labels | None, pictures: Sequ
     """Raises InputError where no output has the shape of the input's pixels, or of a part of them."""
     frame = frame_of(graph, pictures, answer)
 
-    def axis_of(v: Value) -> int | None:
-        """The axis of classes of an output whose other sides are those of the frame, in proportion."""
-        shape = extents(v)
-        if len(shape) != 4 or shape[0] != 1 or v.dtype not in FLOATS:
-            return None
-        sides = {1: shape[2:], 3: shape[1:3]}
-        fitting = [a for a, (h, w) in sides.items() if min(h, w) > 1 and h * frame.columns == w * frame.rows]
-        return fitting[0] if fitting and shape[fitting[0]] <= 256 else None
-
     of = f"in the proportions of {frame.rows} x {frame.columns}"
     expected = f"float32[1, classes, rows, columns] or float32[1, rows, columns, classes] {of}"
-    output = find_output(graph, answer, lambda v: axis_of(v) is not None, expected)
-    axis, shape = axis_of(output) or 1, extents(output)
+    output = find_output(graph, answer, lambda v: class_axis(v, frame) is not None, expected)
+    axis, shape = class_axis(output, frame) or 1, extents(output)
     rows, columns = shape[2:] if axis == 1 else shape[1:3]
     if labels is not None:
         labels.check(max(shape[axis], 2), output.name)

@@ -130,8 +130,8 @@ def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
     metavar="[OUTPUT=]KIND",
     multiple=True,
     help="What runs return in place of an output: classify,top=5 for labels and scores, "
-    "detect=yolox (yolov5, yolov8, ssd, ultraface, FILE.json) for boxes, mask, or embedding,normalise. The model "
-    "computes it.",
+    "detect=yolox (yolov5, yolov8, ssd, ultraface, FILE.json) for boxes, mask, keypoints, or "
+    "embedding,normalise. The model computes it.",
 )
 @click.option(
     "--labels",

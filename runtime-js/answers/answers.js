@@ -1,4 +1,5 @@
-// Answers in place of outputs: classes with their labels, boxes and masks in the picture that was given, vectors.
+// Answers in place of outputs: classes with their labels, boxes, masks and points in the picture that was given,
+// vectors.
 
 import { fetchJson } from '../fetch/fetch_file.js';
 import { openStore } from '../fetch/keep_files.js';
@@ -37,6 +38,13 @@ const kinds = {
   mask({ classes }, _, spec, sizes, labels) {
     const mask = maskOf(classes, spec, axesOf(spec.frame, sizes?.[spec.frame.input]));
     return labels ? { ...mask, labels } : mask;
+  },
+  keypoints({ points }, label, { frame }, sizes) {
+    const [across, down] = axesOf(frame, sizes?.[frame.input]);
+    return Array.from({ length: points.length / 3 }, (_, index) => {
+      const [x, y, score] = points.subarray(3 * index, 3 * index + 3);
+      return { label: label(index), score, index, x: inside(across, x), y: inside(down, y) };
+    });
   },
   embedding: ({ vector }) => vector,
 };

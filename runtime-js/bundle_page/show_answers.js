@@ -1,4 +1,4 @@
-// Answers on the bundle's own page: classes as bars, boxes and masks over the picture.
+// Answers on the bundle's own page: classes as bars, boxes, masks and points over the picture.
 
 /** @typedef {import('../model.js').Answers} Answers */
 
@@ -39,6 +39,18 @@ const views = {
       context.drawImage(picture, 0, 0);
     }
     return [canvas];
+  },
+  keypoints(points, picture) {
+    if (!picture) return bars(points);
+    const { canvas, context } = drawn(picture);
+    const radius = Math.max(picture.width, picture.height) / 150;
+    context.fillStyle = '#0a5';
+    for (const { x, y } of points) {
+      context.beginPath();
+      context.arc(x, y, radius, 0, 2 * Math.PI);
+      context.fill();
+    }
+    return [canvas, ...bars(points)];
   },
   embedding: (vector) => [document.createTextNode(`${[...vector.slice(0, 10)].join(', ')}, …`)],
 };

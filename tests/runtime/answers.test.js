@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { answers } from '../../runtime-js/answers/answers.js';
 import { axesOf, inside } from '../../runtime-js/answers/frame.js';
 import { maskOf } from '../../runtime-js/answers/mask.js';
 
@@ -82,4 +83,34 @@ test('a mask has the size of the picture, and class 0 outside of what the model 
     [0, 0, 3, 3, 4, 4, 0, 0],
   ];
   assert.deepEqual([...mask.classes], [rows[0], rows[0], rows[1], rows[1]].flat());
+});
+
+test('points and boxes end at the sides of the picture, places without a box are left out, other outputs stay', () => {
+  const frame = { input: 'x', rows: 10, columns: 10, resize: 'stretch', whole: [10, 10] };
+  const specs = [
+    { name: 'a', kind: 'keypoints', outputs: { points: 1 }, frame },
+    { name: 'b', kind: 'detect', outputs: { boxes: 2, scores: 3, index: 4 }, frame },
+  ];
+  const { describe, of } = answers.start(specs, { signal: undefined, timeout: 0 });
+  const names = ['y', 'a.points', 'b.boxes', 'b.scores', 'b.index'];
+  assert.deepEqual(describe(names), ['y', { name: 'a', answer: 'keypoints' }, { name: 'b', answer: 'detect' }]);
+  const arrays = [
+    [7],
+    Float32Array.of(5, 2, 0.5, 20, -1, 0.25),
+    Float32Array.of(8, -1, 4, 3, 0, 0, 0, 0),
+    Float32Array.of(0.75, 0),
+    Int32Array.of(3, 0),
+  ];
+  const found = of(
+    names.map((name, i) => [name, arrays[i]]),
+    { x: [20, 100] },
+  );
+  assert.deepEqual(Object.fromEntries(found), {
+    y: [7],
+    a: [
+      { label: '0', score: 0.5, index: 0, x: 50, y: 4 },
+      { label: '1', score: 0.25, index: 1, x: 100, y: 0 },
+    ],
+    b: [{ label: '3', score: 0.75, index: 3, box: { x: 80, y: 0, width: 20, height: 4 } }],
+  });
 });
