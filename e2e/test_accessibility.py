@@ -1,4 +1,4 @@
-"""Axe finds no serious fault on the pages that people see, in light and in dark colours."""
+"""Axe finds no serious fault on pages that people see, in light and dark colours, and none is wider than a phone."""
 
 from __future__ import annotations
 
@@ -6,14 +6,19 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
+from compile_page import built_page
 from compiled import ROOT, compile_site
 from digits import EXAMPLE, MODEL
 from playwright.sync_api import Browser
 from server import Site, serve
+from shared_pages import SharedPages, need_browser
+from webnn_compile.rpc.start_broker import start_broker
 
+DESKTOP = {"width": 1280, "height": 800}
+PHONE = {"width": 390, "height": 844}
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 PAGES = {
     "index.html": "body[data-state=ready]",
@@ -24,6 +29,12 @@ PAGES = {
     "docs/deploying.html": "main",
 }
 """By page the element that is there when it is whole. The first is that of the example."""
+
+
+@pytest.fixture(scope="module")
+def browser(shared_pages: SharedPages) -> Browser:
+    """Chromium alone: what axe reads is the same in others."""
+    return need_browser(shared_pages, "chromium")
 
 
 @pytest.fixture(scope="module")
@@ -43,15 +54,31 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield served
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_serious_faults(browser: Browser, site: Site, scheme: str) -> None:
+def check(browser: Browser, pages: Mapping[str, str]) -> None:
+    """Fails for a serious fault on one of the pages: by address the element that is there when it is whole."""
     axe = AXE.read_text()
-    with browser.new_context(color_scheme=scheme) as context:  # type: ignore[arg-type]
-        page = context.new_page()
-        for name, whole in PAGES.items():
-            page.goto(site.url + name)
-            page.wait_for_selector(whole)
-            page.evaluate(axe)
-            faults = page.evaluate("axe.run().then(({ violations }) => violations)")
-            serious = [(f["id"], f["nodes"][0]["html"]) for f in faults if f["impact"] in ("serious", "critical")]
-            assert serious == [], name
+    for scheme, size in (("light", DESKTOP), ("dark", PHONE)):
+        with browser.new_context(color_scheme=scheme, viewport=size) as context:  # type: ignore[arg-type]
+            page = context.new_page()
+            for address, whole in pages.items():
+                page.goto(address)
+                page.wait_for_selector(whole)
+                page.evaluate(axe)
+                faults = page.evaluate("axe.run().then(({ violations }) => violations)")
+                serious = [(f["id"], f["nodes"][0]["html"]) for f in faults if f["impact"] in ("serious", "critical")]
+                assert serious == [], (address, scheme)
+                assert page.evaluate("document.documentElement.scrollWidth") <= size["width"], (address, scheme)
+
+
+def test_pages_of_a_model_and_the_documentation(browser: Browser, site: Site) -> None:
+    check(browser, {site.url + name: whole for name, whole in PAGES.items()})
+
+
+def test_the_device_page(browser: Browser) -> None:
+    with start_broker() as broker:
+        check(browser, {broker.page: "main"})
+
+
+def test_the_page_that_compiles(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> None:
+    with serve(built_page(tmp_path_factory)) as page:
+        check(browser, {page.url: "body[data-state=ready]"})
