@@ -30,7 +30,7 @@ class Packaging:
     is that of the script, by default the model's. With `single_file` the script holds all files of the model, and so
     does the bundle's page. `base_url`, where it is not empty, is where the model's files are, and ends with a slash.
     `compress` are the codings, of CODINGS, in which files stand beside themselves. `licence` is what the model's file
-    says of it, for a package."""
+    says of it, and `facts` the rest of what the bundle's page has from there, by name."""
 
     format: str = "esm"
     global_name: str | None = None
@@ -38,6 +38,7 @@ class Packaging:
     base_url: str = ""
     compress: tuple[str, ...] = ()
     licence: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
 
     def check(self, *, isolation: bool = False) -> None:
         """Raises InputError for options that exclude each other, or files for `isolation`."""

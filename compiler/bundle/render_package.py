@@ -7,12 +7,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from ..ir.sizes import capacity, shown
-from ..program.program import TensorSpec
-from ..text.escape import js_literal, line_comment
-from .artifact import Artifact, BundledAnswer
+from .artifact import Artifact
 from .files import BROWSER_ENTRY, README_MARKER, BundleFile
-from .render_types import ARRAYS
+from .render_snippets import EFFECT, render_run
 
 _LONGEST = 214
 """Characters of a name, which npm limits."""
@@ -28,11 +25,7 @@ A model for web browsers: its code, its weights and all that runs them, without 
 import {{ load }} from '{name}';
 
 const model = await load(); // downloads the weights, and takes the fastest backend that the browser has
-const outputs = await model.run({{
-{inputs}
-}});
-{outputs}
-```
+{run}```
 
 Backends: {backends}. `load` takes options such as `{{ backend: 'wasm' }}` and `{{ onProgress }}`; `model.d.ts`
 describes them, and errors. `model.dispose()` frees the memory.
@@ -42,16 +35,7 @@ vite, webpack, Next and Astro take the package without configuration: its files 
 React in an effect.
 
 ```js
-useEffect(() => {{
-  const abort = new AbortController();
-  const loading = load({{ signal: abort.signal }});
-  loading.then(setModel, (error) => abort.signal.aborted || setError(error));
-  return () => {{
-    abort.abort();
-    loading.then((model) => model.dispose(), () => {{}});
-  }};
-}}, []);
-```
+{effect}```
 
 A Content-Security-Policy needs `script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'`.
 """
@@ -102,33 +86,7 @@ def _readme(artifact: Artifact, name: str) -> str:
     return _README.format(
         marker=README_MARKER,
         name=name,
-        inputs="\n".join(_input(artifact, spec) for spec in artifact.inputs),
-        outputs="\n".join(map(_output, artifact.results)),
+        run=render_run(artifact),
+        effect=EFFECT,
         backends=", ".join(part.backend for part in artifact.backends),
     )
-
-
-def _input(artifact: Artifact, spec: TensorSpec) -> str:
-    key = spec.name if spec.name.isidentifier() and spec.name.isascii() else js_literal(spec.name)
-    if spec.name in artifact.pictures:
-        return f"  {key}: document.querySelector('img'), // or a canvas, a video, a Blob, ..."
-    extents = [capacity(n) for n in spec.shape]
-    length = 1
-    for n in extents:
-        length *= n
-    array = f"new {ARRAYS[spec.dtype]}({length})"
-    value = f"{{ data: {array}, shape: {extents} }}" if spec.is_dynamic else array
-    return f"  {key}: {value}, // {line_comment(_described(str(spec.dtype), spec))}"
-
-
-def _output(item: TensorSpec | BundledAnswer) -> str:
-    about = f"Answers.{item.kind}" if isinstance(item, BundledAnswer) else _described(ARRAYS[item.dtype], item)
-    return f"outputs{_member(item.name)}; // {line_comment(about)}"
-
-
-def _member(name: str) -> str:
-    return f".{name}" if name.isidentifier() and name.isascii() else f"[{js_literal(name)}]"
-
-
-def _described(kind: str, spec: TensorSpec) -> str:
-    return f"{kind}, shape {shown(spec.shape)}"

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ..program.device_program import HostCall, Launch
-from ..text.escape import html_text
 from .artifact import Artifact, DeviceArtifact
 from .compress_files import compressed
 from .files import BundleFile, foreign_files, is_bundle
@@ -16,6 +15,7 @@ from .link_runtime import keep_parts, link_runtime, read_runtime, relink
 from .manifest import SHARD_BYTES, Manifest, make_manifest
 from .merge_modules import exported_names, merge_modules
 from .packaging import ESM, Packaging
+from .render_card import render_card
 from .render_entry import render_entry
 from .render_package import package_files
 from .render_script import render_page_script, render_script, render_script_page, render_whole
@@ -81,7 +81,7 @@ def render_files(
 ) -> list[BundleFile]:
     """The files of a bundle, from an artifact whose manifest is known."""
     sources = keep_parts(read_runtime(), [part.backend for part in artifact.backends], list(_optional_parts(artifact)))
-    sources["index.html"] = sources["index.html"].replace("{{name}}", html_text(artifact.name))
+    sources["index.html"] = render_card(sources["index.html"], artifact, packaging, manifest.files)
     if isolation:
         sources["index.html"] = isolate_page(sources["index.html"])
     types = render_types(artifact, sources["model.d.ts"])

@@ -69,10 +69,11 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
         write_alone(alone, writer, source, out, work, report)
         work.cache.trim()
         return report
+    packaging = _packaging(source, work)
     artifact = _make_artifact(source, work, report)
     with work.timed("write"):
         report.files = write_bundle(
-            artifact, out, force=options.force, isolation=options.coop_coep, packaging=_packaging(source, options)
+            artifact, out, force=options.force, isolation=options.coop_coep, packaging=packaging
         )
         work.cache.trim()
     return report
@@ -92,10 +93,10 @@ def build_files(model: Path, options: Options, phase: Phase) -> Built:
     """Builds in memory the files that `write_bundle` writes. Raises InputError for a target that has no part in a
     bundle."""
     source, work, report = _begin_bundle(model, options, phase)
+    packaging = _packaging(source, work)
     artifact = _make_artifact(source, work, report)
     with work.timed("write"):
         manifest = make_manifest(artifact)
-        packaging = _packaging(source, options)
         files = render_files(artifact, manifest, isolation=options.coop_coep, packaging=packaging)
         work.cache.trim()
     return Built(report, manifest, tuple(files))
@@ -211,10 +212,12 @@ def _make_artifact(model: Source, work: Work, report: Report) -> Artifact:
     return artifact
 
 
-def _packaging(model: Source, options: Options) -> Packaging:
-    """The options' packaging, with what the model's file says for a package."""
-    packaging = options.packaging
-    return replace(packaging, licence=describe_model(model).licence) if packaging.format == "npm" else packaging
+def _packaging(model: Source, work: Work) -> Packaging:
+    """The options' packaging, with what the model's file says of itself. It is read first: to read a large file again
+    takes as much memory as to import it."""
+    with work.timed("import"):
+        card = describe_model(model)
+    return replace(work.options.packaging, licence=card.licence, facts=tuple(card.facts()))
 
 
 @dataclass(frozen=True, slots=True)

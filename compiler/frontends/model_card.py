@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+
+_LONGEST = 600
+"""Characters of a description: some exporters write all of a README there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +22,7 @@ class Port:
 class ModelCard:
     """`name` is the file's, `producer` the program that wrote it, if it says so. `operators` counts nodes by operator,
     the most frequent first; `parameters` are the elements of constants. Inputs are those without a constant. `licence`
-    is what the file says of it, such as "Apache-2.0"."""
+    is what the file says of it, such as "Apache-2.0"; `description` its own words about the model, and `author`."""
 
     name: str
     producer: str
@@ -29,3 +32,17 @@ class ModelCard:
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     licence: str = ""
+    description: str = ""
+    author: str = ""
+
+    def facts(self) -> Iterator[tuple[str, str]]:
+        """Facts by name, besides inputs, outputs and the licence."""
+        if self.description:
+            text = " ".join(self.description.split())
+            yield "Description", text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+        if self.author:
+            yield "Author", self.author
+        yield "Written by", f"{self.producer}, opset {self.opset}" if self.producer else f"opset {self.opset}"
+        yield "Parameters", f"{self.parameters:,}"
+        kinds = ", ".join(f"{n} {name}" for name, n in self.operators.items())
+        yield "Operators", f"{sum(self.operators.values())}: {kinds}"

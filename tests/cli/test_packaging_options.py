@@ -40,6 +40,10 @@ def test_a_single_file(model: Path, tmp_path: Path) -> None:
     out = tmp_path / "single"
     assert run(model, "--out", out, *SHAPE, "--targets", "wasm", "--single-file").exit_code == 0
     assert set(contents(out)) == {"model.js", "model.d.ts", "package.json", "index.html"}
+    card = (out / "index.html").read_text()
+    assert '<tr><th scope="row">Licence</th><td>CC-BY-4.0</td></tr>' in card
+    assert '<tr><th scope="row">Operators</th><td>' in card
+    assert b"CC-BY" not in contents(out)["model.js"]
 
 
 def test_an_address_ends_with_a_slash_and_codings_stand_once(model: Path, tmp_path: Path) -> None:

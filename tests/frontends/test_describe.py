@@ -165,3 +165,20 @@ def test_what_is_no_model(name: str, data: bytes, message: str, tmp_path: Path) 
 def test_a_file_that_is_missing(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no such file"):
         describe_model(tmp_path / "none.onnx")
+
+
+def test_words_about_the_model() -> None:
+    proto = relu([1, 3])
+    proto.producer_name = "torch"
+    words = {"License": " MIT ", "description": "Finds\n  faces.", "Author": "A. B."}
+    helper.set_model_props(proto, words)
+    card = described(proto)
+    assert dict(card.facts()) == {
+        "Description": "Finds faces.",
+        "Author": "A. B.",
+        "Written by": "torch, opset 17",
+        "Parameters": "0",
+        "Operators": "1: 1 Relu",
+    }
+    proto.doc_string = "long " * 1000
+    assert len(dict(described(proto).facts())["Description"]) == 600

@@ -67,6 +67,8 @@ export interface Card {
   producer: string;
   /** Licence that the file says, such as 'Apache-2.0'; '' where it does not. */
   licence: string;
+  description: string;
+  author: string;
   opset: number;
   /** Numbers of nodes by operator. */
   operators: Readonly<Record<string, number>>;

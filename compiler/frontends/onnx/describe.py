@@ -34,8 +34,15 @@ def describe(model: str | Path | bytes | onnx.ModelProto) -> ModelCard:
         parameters=sum(prod(t.dims) for t in tensors),
         inputs=tuple(_port(v) for v in proto.graph.input if v.name not in weights),
         outputs=tuple(_port(v) for v in proto.graph.output),
-        licence=next((p.value.strip() for p in proto.metadata_props if p.key.lower() in _LICENCE), ""),
+        licence=_said(proto, *_LICENCE),
+        description=proto.doc_string.strip() or _said(proto, "description"),
+        author=_said(proto, "author"),
     )
+
+
+def _said(proto: onnx.ModelProto, *keys: str) -> str:
+    """The first of the file's metadata with one of these keys."""
+    return next((p.value.strip() for p in proto.metadata_props if p.key.lower() in keys), "")
 
 
 def _port(value: onnx.ValueInfoProto) -> Port:

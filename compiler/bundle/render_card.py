@@ -1,0 +1,60 @@
+"""The model card on the bundle's own page: facts that model.js has no need of, and code to copy."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from ..text.escape import html_text
+from ..text.size import size
+from .artifact import Artifact
+from .files import BundleFile
+from .packaging import Packaging
+from .render_package import package_name
+from .render_snippets import render_script_snippet, render_snippets
+
+_KINDS = {"weights": "weights", "wasm": "WebAssembly", "program": "programs of GPUs and names of kernels"}
+_PLACE = re.compile(r"\{\{(\w+)\}\}")
+
+
+def render_card(page: str, artifact: Artifact, packaging: Packaging, files: Sequence[BundleFile]) -> str:
+    """The page with its places filled; `files` are those of the model."""
+    places = {
+        "name": html_text(artifact.name),
+        "backends": " ".join(part.backend for part in artifact.backends),
+        "facts": "\n".join(_row(*fact) for fact in _facts(artifact, packaging, files)),
+        "snippets": "\n".join(_snippet(*s) for s in _snippets(artifact, packaging).items()),
+    }
+    return _PLACE.sub(lambda place: places[place[1]], page)
+
+
+def _facts(artifact: Artifact, packaging: Packaging, files: Sequence[BundleFile]) -> Iterator[tuple[str, str]]:
+    yield from packaging.facts
+    if packaging.licence:
+        yield "Licence", packaging.licence
+    types = ", ".join(f"{name} {size(n)}" for name, n in artifact.weight_types.items())
+    yield "Weights", f"{size(len(artifact.weights))}{f' ({types})' if types else ''}"
+    sizes = Counter(dict.fromkeys(_KINDS, 0))
+    for file in files:
+        sizes[file.kind] += len(file.data)
+    yield "Files", ", ".join(f"{what} {size(sizes[kind])}" for kind, what in _KINDS.items() if sizes[kind])
+
+
+def _snippets(artifact: Artifact, packaging: Packaging) -> Mapping[str, str]:
+    if packaging.format == "iife":
+        return render_script_snippet(artifact, packaging.global_of(artifact.name))
+    if packaging.format == "npm":
+        snippets = render_snippets(artifact, package_name(artifact.name))
+        del snippets["Plain page"]  # has no packages
+        return snippets
+    return render_snippets(artifact, "./bundle/model.js")
+
+
+def _row(head: str, text: str) -> str:
+    return f'<tr><th scope="row">{html_text(head)}</th><td>{html_text(text)}</td></tr>'
+
+
+def _snippet(head: str, code: str) -> str:
+    lines = "\n".join(map(html_text, code.splitlines()))
+    return f"<h3>{html_text(head)}</h3>\n<pre><code>{lines}</code></pre>"

@@ -1,0 +1,82 @@
+"""Code that uses a bundle, to be copied, with the names of its model."""
+
+from __future__ import annotations
+
+from textwrap import indent
+
+from ..ir.sizes import capacity, shown
+from ..program.program import TensorSpec
+from ..text.escape import js_literal, line_comment
+from .artifact import Artifact, BundledAnswer
+from .render_types import ARRAYS
+
+EFFECT = """\
+useEffect(() => {
+  const abort = new AbortController();
+  const loading = load({ signal: abort.signal });
+  loading.then(setModel, (error) => abort.signal.aborted || setError(error));
+  return () => {
+    abort.abort();
+    loading.then((model) => model.dispose(), () => {});
+  };
+}, []);
+"""
+"""The model in React, loaded in an effect: the page may be rendered on a server, and components come and go."""
+
+
+def render_run(artifact: Artifact) -> str:
+    """A run of `model`, and its results."""
+    inputs = "".join(f"  {_input(artifact, spec)}\n" for spec in artifact.inputs)
+    outputs = "".join(f"{_output(item)}\n" for item in artifact.results)
+    return f"const outputs = await model.run({{\n{inputs}}});\n{outputs}"
+
+
+def render_snippets(artifact: Artifact, module: str) -> dict[str, str]:
+    """By place of use, for a bundle that is imported as `module`."""
+    run = render_run(artifact)
+    load = f"import {{ load }} from {module!r};\n"
+    page = f"{load}\nconst model = await load(); // downloads the weights\n{run}"
+    inside = indent(f"const model = await loading;\n{run}return outputs;\n", "  ")
+    effect = indent(EFFECT, "  ")
+    return {
+        "Plain page": f'<script type="module">\n{indent(page, "  ")}</script>\n',
+        "vite and other bundlers": f"{load}\nconst loading = load();\n\nexport async function run() {{\n{inside}}}\n",
+        "React": (
+            f"import {{ useEffect, useState }} from 'react';\n{load}\nexport function useModel() {{\n"
+            f"  const [model, setModel] = useState();\n  const [error, setError] = useState();\n{effect}"
+            f"  return {{ model, error }};\n}}\n\n// where the model is there:\n{run}"
+        ),
+    }
+
+
+def render_script_snippet(artifact: Artifact, name: str) -> dict[str, str]:
+    """Code for a classic script that defines the global `name`."""
+    run = indent(render_run(artifact), "    ")
+    script = f"  {name}.load().then(async (model) => {{\n{run}  }});\n"
+    return {"Plain page": f'<script src="./bundle/model.js"></script>\n<script>\n{script}</script>\n'}
+
+
+def _input(artifact: Artifact, spec: TensorSpec) -> str:
+    key = spec.name if spec.name.isidentifier() and spec.name.isascii() else js_literal(spec.name)
+    if spec.name in artifact.pictures:
+        return f"{key}: document.querySelector('img'), // or a canvas, a video, a Blob, ..."
+    extents = [capacity(n) for n in spec.shape]
+    length = 1
+    for n in extents:
+        length *= n
+    array = f"new {ARRAYS[spec.dtype]}({length})"
+    value = f"{{ data: {array}, shape: {extents} }}" if spec.is_dynamic else array
+    return f"{key}: {value}, // {line_comment(_described(str(spec.dtype), spec))}"
+
+
+def _output(item: TensorSpec | BundledAnswer) -> str:
+    about = f"Answers.{item.kind}" if isinstance(item, BundledAnswer) else _described(ARRAYS[item.dtype], item)
+    return f"outputs{_member(item.name)}; // {line_comment(about)}"
+
+
+def _member(name: str) -> str:
+    return f".{name}" if name.isidentifier() and name.isascii() else f"[{js_literal(name)}]"
+
+
+def _described(kind: str, spec: TensorSpec) -> str:
+    return f"{kind}, shape {shown(spec.shape)}"

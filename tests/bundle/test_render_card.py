@@ -1,0 +1,58 @@
+"""The model card on the bundle's own page."""
+
+from __future__ import annotations
+
+import html
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from tiny_artifact import copy_artifact, tiny_artifact
+from webnn_compile.bundle import Artifact, Packaging, render_bundle
+
+
+def card(artifact: Artifact, packaging: Packaging) -> tuple[dict[str, str], dict[str, str]]:
+    """Facts and snippets by name."""
+    (page,) = [file.data.decode() for file in render_bundle(artifact, packaging=packaging) if file.name == "index.html"]
+    facts = re.findall(r'<tr><th scope="row">(.*?)</th><td>(.*?)</td></tr>', page)
+    snippets = re.findall(r"<h3>(.*?)</h3>\n<pre><code>(.*?)</code></pre>", page, re.DOTALL)
+    return ({html.unescape(k): html.unescape(v) for k, v in facts}, {k: html.unescape(v) for k, v in snippets})
+
+
+def test_facts() -> None:
+    said = (("Description", "a <b> & {{name}}"), ("Operators", "1: 1 Relu"))
+    facts, _ = card(tiny_artifact(), Packaging(licence="MIT", facts=said))
+    weights = "8.2 kB (float32 8.2 kB)"
+    assert {k: v for k, v in facts.items() if k != "Files"} == {**dict(said), "Licence": "MIT", "Weights": weights}
+    assert facts["Files"].startswith("weights 8.2 kB, WebAssembly ")
+    assert "Licence" not in card(tiny_artifact(), Packaging())[0]
+
+
+def test_scripts_do_not_grow_by_the_card() -> None:
+    def scripts(packaging: Packaging) -> dict[str, bytes]:
+        return {f.name: f.data for f in render_bundle(tiny_artifact(), packaging=packaging) if f.kind != "page"}
+
+    assert scripts(Packaging()) == scripts(Packaging(facts=(("Description", "words"),), licence="MIT"))
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no Node.js to parse scripts")
+@pytest.mark.parametrize("form", ["esm", "npm", "iife"])
+def test_snippets_are_scripts(tmp_path: Path, form: str) -> None:
+    odd = copy_artifact({"a b\n</script>": ("int64", (2, 3)), "class": ("bool", ())})
+    _, snippets = card(odd, Packaging(form, "net" if form == "iife" else None))
+    places = ["Plain page", "vite and other bundlers", "React"]
+    assert list(snippets) == {"esm": places, "npm": places[1:], "iife": places[:1]}[form]
+    for code in snippets.values():
+        assert "BigInt64Array(6)" in code
+        script = re.sub(r"</?script.*>", "", code)
+        (tmp_path / ("main.js" if form == "iife" else "main.mjs")).write_text(script)
+        [file] = tmp_path.iterdir()
+        subprocess.run(["node", "--check", file], check=True)
+
+
+def test_snippets_import_the_package_or_the_folder() -> None:
+    assert "from './bundle/model.js'" in card(tiny_artifact(), Packaging())[1]["React"]
+    assert "from 'tiny'" in card(tiny_artifact(), Packaging("npm"))[1]["React"]
+    assert "net.load().then(" in card(tiny_artifact(), Packaging("iife", "net"))[1]["Plain page"]
