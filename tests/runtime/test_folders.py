@@ -21,9 +21,10 @@ ALLOWED: dict[str, set[str]] = {
     "webgpu": {"errors.js", "gpu_flags.js", "values", "device"},
     "backends.js": {"wasm", "webgl", "webgpu"},
     "optional.js": {"answers", "values", "device", "webgpu"},
-    "start_first.js": {"errors.js", "backends.js", "optional.js"},
+    "start_first.js": {"errors.js", "fetch", "backends.js", "optional.js"},
     "worker": {"errors.js", "values", "fetch", "wasm", "start_first.js"},
     "load": {"errors.js", "values", "fetch", "wasm", "optional.js", "start_first.js", "worker"},
+    "script": {"fetch", "worker", "load"},
     "bundle_page": {"values", "model.js"},
 }
 """Imports allowed to each folder, and each file outside one, besides itself; model.js is the bundle's."""
