@@ -36,9 +36,9 @@ def fit_answers(
     graph: Graph, answers: Sequence[Answer], labels: Labels | None, pictures: Sequence[PictureInput]
 ) -> tuple[Fitted, ...]:
     """The answers, with the outputs of the model that they take. Raises InputError for one that does not fit."""
-    if labels is not None and not answers:
-        raise InputError(f"{labels.source}: labels are of answers: say which, as in --answer classify")
     fitted = tuple(_fit(graph, answer, labels, pictures) for answer in answers)
+    if labels is not None and all(one.labels is None for one in fitted):
+        raise InputError(f"{labels.source}: labels are of answers: say which, as in --answer classify")
     taken: dict[Value, Answer] = {}
     for answer, one in zip(answers, fitted, strict=True):
         for value in one.takes:

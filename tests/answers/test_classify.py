@@ -101,6 +101,7 @@ def test_other_outputs_stay() -> None:
         ((1, 9), ["x=classify"], None, "--answer x=classify: the model has no such output; it has v1"),
         ((1, 9), ["classify", "v1=classify"], None, "output 'v1' is taken by --answer classify; leave one out"),
         ((1, 9), ["classify"], NAMES, "labels: it has 40 labels, and output 'v1' has 9 classes"),
+        ((1, 9), ["embedding"], NAMES, "labels are of answers: say which, as in --answer classify"),
         ((1, 9), [], NAMES, "labels are of answers: say which, as in --answer classify"),
     ],
 )
