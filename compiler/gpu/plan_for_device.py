@@ -18,6 +18,7 @@ from .compile_kernels import CompiledGroups, KernelCompiler, compile_kernels
 from .narrow_model import NarrowModel, narrow_model
 from .partition_host import HostPartition, partition_host
 from .place_textures import DeviceTensors, place_textures
+from .share_tables import share_tables
 from .storage_types import StorageTypes
 
 
@@ -81,6 +82,10 @@ def _plan(
 
     kernels = plan_kernels(naive, choices, legal)
     groups = compile_kernels(kernels, compiler)
+    shared = naive if groups.refused else share_tables(model, naive, groups)
+    if shared is not naive:
+        kernels = plan_kernels(shared, choices, legal)
+        groups = compile_kernels(kernels, compiler)
     if groups.refused:
         return _plan(model, narrow, {**cannot, **groups.refused}, weights, compiler, choices, arithmetic, halves=halves)
     return DevicePlan(partition, types, tensors, kernels, groups, compiler, computed)

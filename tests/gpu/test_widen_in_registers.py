@@ -159,17 +159,24 @@ def test_dequantised_bits_in_blocks(target: str, kind: str, zeros: bool) -> None
 
 
 @pytest.mark.parametrize("target", DEVICES)
-def test_a_table_is_looked_up_in_and_multiplied_by(target: str) -> None:
-    """It is not widened at load for either."""
-    q, scale = np.random.default_rng(3).integers(-128, 128, (700, 128)).astype(np.int8), random((700,), 2)
-    nodes = [
-        node("DequantizeLinear", ["q", "s"], ["w"], axis=0),
+@pytest.mark.parametrize("kind", ["FLOAT", "INT8", "INT4"])
+def test_a_table_is_looked_up_in_and_multiplied_by(target: str, kind: str) -> None:
+    """One copy serves both, in few bits if the model has them."""
+    r, nodes = np.random.default_rng(3), []
+    w = r.integers(-8, 8, (700, 128)).astype(np.float32)
+    constants = {"w": w}
+    if kind != "FLOAT":
+        held = onnx.helper.tensor_dtype_to_np_dtype(getattr(onnx.TensorProto, kind))
+        constants = {"q": w.astype(held), "s": random((700,), 2)}
+        w, nodes = w * constants["s"][:, None], [node("DequantizeLinear", ["q", "s"], ["w"], axis=0)]
+    nodes += [
         node("Gather", ["w", "i"], ["rows"]),
         node("Transpose", ["w"], ["t"], perm=[1, 0]),
         node("MatMul", ["rows", "t"], ["y"]),
     ]
-    constants = {"q": q, "s": scale}
-    compiled = compiled_for(target, model(nodes, {"i": [3]}, ["y"], constants, dtype=onnx.TensorProto.INT32))
-    i, w = np.array([699, 0, 31], np.int32), q * scale[:, None]
-    np.testing.assert_allclose(compiled.run({"i": i})["y"], w[i] @ w.T, rtol=1e-4, atol=1e-1)
+    proto = model(nodes, {"i": [3]}, ["y"], constants, 21, dtype=onnx.TensorProto.INT32)
+    compiled, i = compiled_for(target, proto), np.array([699, 0, 31], np.int32)
+    np.testing.assert_allclose(compiled.run({"i": i})["y"], w[i] @ w.T, rtol=1e-4, atol=1e-2)
     assert not any(launch.ops for launch in compiled.program.prepare)
+    bits = {"FLOAT": 32, "INT8": 8, "INT4": 4}[kind]
+    assert constant_bytes(compiled.program) <= (w.size * bits // 8 + 700 * 4) * 1.15 + 1024
