@@ -83,11 +83,15 @@ def _is_for_products(w: Tensor, readers: Mapping[Tensor, list[Tensor]], stored: 
 
 
 def _made_of(t: Tensor) -> Iterator[Tensor]:
-    """`t` and the tensors that it is computed from, without constants that are shipped."""
-    if t.body is not None:
-        yield t
-        for r in t.reads:
-            yield from _made_of(r)
+    """`t` and the tensors that it is computed from, each once, without constants that are shipped."""
+    seen, waiting = {t}, [t]
+    while waiting:
+        t = waiting.pop()
+        if t.body is not None:
+            yield t
+            new = [r for r in t.reads if r not in seen]
+            seen.update(new)
+            waiting += reversed(new)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +145,10 @@ def _match(t: Tensor) -> _Product | None:
 
 def _is_widened(w: Tensor) -> bool:
     """Whether `w` is computed at load, and takes more memory than what it is made of."""
+    if not depends_only_on_constants(w):
+        return False
     parts = list(_made_of(w))
-    return any(p.prepared for p in parts) and depends_only_on_constants(w) and not any(p.is_reduction for p in parts)
+    return any(p.prepared for p in parts) and not any(p.is_reduction for p in parts)
 
 
 def _suits_lanes(value: Expr, columns: tuple[Var, ...]) -> bool:
