@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from ..errors import InputError
 from ..formats.formats import Formats
+from .coco import COCO
 
 SCORES = ("found", "logits", "scores")
 """Elements of an output of classes: logits, of which scores are the Softmax, or scores; by default the graph says."""
@@ -97,8 +98,11 @@ DETECTORS: Formats[Detector] = Formats(
 )
 """Families of detectors by name, with the limits that their authors use."""
 
-OWN_LABELS: Mapping[str, tuple[str, ...]] = {"ultraface": ("face",)}
-"""Labels of families whose classes are known, for where none are given."""
+OWN_LABELS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("yolox", "yolov5", "yolov8"), COCO),
+    "ultraface": ("face",),
+}
+"""Labels that families are published with, for models of as many classes where none are given."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from drivers import need_driver
 from onnx_models import model, node
 from op_cases.boxes import chosen
 from test_models import SHARED
+from webnn_compile.answers.coco import COCO
 from webnn_compile.answers.formats import DETECTORS, Answer, Detect, Detector, parse_answer
 from webnn_compile.errors import InputError
 from webnn_compile.pictures.formats import MOST
@@ -102,6 +104,18 @@ def test_targets(target: str) -> None:
     (found,) = compiled.run({"x": np.ones((1, 3, ROWS, COLUMNS), np.float32)}).values()
     check(found, "yolox", DETECTORS.named["yolox"])
     assert [f["label"] for f in found] == ["abcd"[f["index"]] for f in found]
+
+
+@pytest.mark.parametrize(
+    ("preset", "classes", "names"), [("yolov8", 80, COCO), ("yolov8", 79, None), ("ssd", 80, None)]
+)
+def test_labels_that_a_family_is_published_with(preset: str, classes: int, names: Sequence[str] | None) -> None:
+    """COCO's, where the classes are as many."""
+    compiled = webnn_compile.compile(detector(preset, classes), answers=[f"detect={preset}"])
+    (found,) = compiled.run({"x": np.ones((1, 3, ROWS, COLUMNS), np.float32)}).values()
+    assert len(found) > 3
+    assert [f["label"] for f in found] == [str(f["index"]) if names is None else names[f["index"]] for f in found]
+    assert (len(set(COCO)), COCO[0], COCO[39], COCO[79]) == (80, "person", "bottle", "toothbrush")
 
 
 def test_boxes_are_in_the_picture() -> None:
