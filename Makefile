@@ -17,14 +17,17 @@ MODEL := examples/digits/resnet18_digits.onnx
 RECORDS := examples/digits/records.jsonl
 COMPILER := $(shell find compiler runtime-js -name '*.py' -o -name '*.js' -o -name '*.ts' -o -name '*.html' -o -name '*.css')
 COMPILE_PAGE := $(wildcard compiler/compile_page/web/* compiler/compile_page/* rpc/device_page/*.js)
-PAGE := $(wildcard demo-site/*.html demo-site/*.js demo-site/*.css demo-site/*.svg) examples/digits/samples.json
+PAGE := $(addprefix demo-site/,index.html icon.svg style.css main.js ink.js pad.js start_model.js view.js) examples/digits/samples.json
 
-.PHONY: help demo check test test-all fuzz bench docs screenshot lint clean
+.PHONY: help demo site check test test-all fuzz bench docs screenshot lint clean
 help: ## say what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 demo: $(DEMO)/page $(DEMO)/compile/files.json $(if $(HEADLESS),.venv/chromium) ## compile the example, serve its page (PORT=8000); HEADLESS=1: check it instead
 	$(BIN)/python demo-site/show.py $(DEMO) $(if $(HEADLESS),--headless,--port $(PORT))
+
+site: .venv/demo ## the demo site in build/site, with pages for MODELS="classify=FILE.onnx faces=FILE.onnx enlarge=FILE.onnx"
+	$(BIN)/python demo-site/build.py --out build/site --force $(addprefix --model ,$(MODELS)) $(addprefix --labels ,$(LABELS))
 
 check: lint ## the fast loop: lint, and the tests that a change most likely breaks (tests/effort.py)
 	$(PYTEST) --effort check

@@ -2,15 +2,14 @@
 import { load } from './bundle/model.js';
 import { countInk, enlarge } from './ink.js';
 import { createPad } from './pad.js';
-import { createBars, element, paintImage, percent, showFacts, size } from './view.js';
+import { fail, showModel, showProgress, showStatus } from './start_model.js';
+import { createBars, element, paintImage, percent } from './view.js';
 
 /** @typedef {Float32Array<ArrayBuffer>} Image 32 x 32, 0 (paper) to 1 (ink) */
 
-const status = element('status', HTMLElement);
 const result = element('result', HTMLOutputElement);
-const facts = element('facts', HTMLElement);
 const seen = element('seen', HTMLCanvasElement);
-const showBars = createBars(element('bars', HTMLElement));
+const showBars = createBars(element('bars', HTMLElement), [...'0123456789']);
 
 /** @type {Awaited<ReturnType<typeof load>> | undefined} */
 let model;
@@ -33,12 +32,13 @@ async function start() {
   await model.run({ image: new Float32Array(32 * 32) });
   document.body.dataset.state = 'ready';
   showStatus('');
-  showFacts(facts, factsOf(model.info()));
+  showModel(model.info());
   await runPending();
 }
 
-/** A link to the page that compiles models, where it was built. */
+/** A link to the page that compiles models, where it was built. On the whole site it is among the others. */
 async function showCompiler() {
+  if (document.querySelector('nav a')) return;
   const response = await fetch('compile/files.json').catch(() => undefined);
   element('compile', HTMLElement).hidden = !response?.ok;
 }
@@ -70,7 +70,7 @@ async function runPending() {
       if (!pending) return; // cleared meanwhile
       if (pending === image) pending = undefined;
       report(softmax(logits));
-      showFacts(facts, { 'this answer': `${milliseconds.toFixed(1)} ms`, ...factsOf(model.info()) });
+      showModel(model.info(), milliseconds);
     }
   } finally {
     running = false;
@@ -92,16 +92,6 @@ function softmax(logits) {
   const powers = values.map((value) => Math.exp(value - highest));
   const sum = powers.reduce((a, b) => a + b);
   return powers.map((power) => power / sum);
-}
-
-/** @param {ReturnType<Awaited<ReturnType<typeof load>>['info']>} info */
-function factsOf(info) {
-  const { backend, weightBytes, memoryBytes } = info;
-  return {
-    backend: `${backend}, ${'variant' in info ? info.variant : info.adapter}`,
-    weights: size(weightBytes),
-    memory: size(memoryBytes),
-  };
 }
 
 async function showSamples() {
@@ -129,22 +119,4 @@ async function showSamples() {
       return button;
     }),
   );
-}
-
-/** @param {import('./bundle/model.js').Progress} progress */
-function showProgress({ phase, loaded, total }) {
-  if (phase === 'ready') showStatus('Starting the model');
-  else if (phase === 'compile') showStatus(`Compiling the shaders: ${loaded} of ${total}`);
-  else showStatus(`Loading the ${phase}: ${size(loaded)} of ${size(total)}`);
-}
-
-/** @param {string} text */
-function showStatus(text) {
-  status.textContent = text;
-}
-
-/** @param {unknown} error */
-function fail(error) {
-  document.body.dataset.state = 'error';
-  showStatus(error instanceof Error ? error.message : String(error));
 }

@@ -13,31 +13,38 @@ export function element(id, type) {
 }
 
 /**
- * Ten rows, one for each digit.
+ * A row for each class.
  *
  * @param {HTMLElement} list
- * @returns {(probabilities: readonly number[]) => void} draws ten probabilities, or none to clear
+ * @param {readonly string[]} names
+ * @returns {(probabilities: readonly number[], names?: readonly string[]) => void} draws probabilities, or none to clear;
+ *   rows without a name are hidden
  */
-export function createBars(list) {
-  const rows = Array.from({ length: 10 }, (_, digit) => {
+export function createBars(list, names) {
+  const rows = names.map(() => {
     const row = document.createElement('li');
-    const name = Object.assign(document.createElement('b'), { textContent: digit });
+    const name = document.createElement('b');
     const bar = document.createElement('span');
     const value = document.createElement('data');
     row.append(name, bar, value);
     list.append(row);
-    return { row, bar, value };
+    return { row, name, bar, value };
   });
-  return (probabilities) => {
+  /** @type {ReturnType<typeof createBars>} */
+  const show = (probabilities, shown = names) => {
     const best = Math.max(...probabilities);
-    rows.forEach(({ row, bar, value }, digit) => {
-      const p = probabilities[digit];
+    rows.forEach(({ row, name, bar, value }, i) => {
+      const p = probabilities[i];
+      row.hidden = !shown[i];
+      name.textContent = shown[i] ?? '';
       bar.style.setProperty('--share', String(p ?? 0));
       value.value = p === undefined ? '' : String(p);
       value.textContent = p === undefined ? '' : percent(p);
       row.classList.toggle('best', p === best);
     });
   };
+  show([]);
+  return show;
 }
 
 /**
@@ -65,6 +72,18 @@ export function paintImage(canvas, image) {
     pixels.data.set([red, green, blue, (image[i] ?? 0) * 255], i * 4);
   }
   context.putImageData(pixels, 0, 0);
+}
+
+/**
+ * @param {HTMLCanvasElement} canvas
+ * @param {ImageBitmap} picture
+ * @returns {CanvasRenderingContext2D} as large as the picture, which is in it
+ */
+export function paintPicture(canvas, picture) {
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
+  Object.assign(canvas, { width: picture.width, height: picture.height });
+  context.drawImage(picture, 0, 0);
+  return context;
 }
 
 /** @param {number} share */

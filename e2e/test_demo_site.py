@@ -1,0 +1,215 @@
+"""The demo site with small models: each of its pages at work, without a message on the console and without a request
+to elsewhere."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from compiled import ROOT, shared_file
+from devices import need_backend
+from documentation import blocks
+from onnx_models import model, node
+from PIL import Image
+from playwright.sync_api import Page, expect
+from server import Site, serve
+
+BUILD = ROOT / "demo-site" / "build.py"
+CAMERA = """(colour) => {
+  const canvas = Object.assign(document.createElement('canvas'), { width: 64, height: 48 });
+  const context = canvas.getContext('2d');
+  const paint = () => {
+    context.fillStyle = colour;
+    context.fillRect(0, 0, 64, 48);
+    requestAnimationFrame(paint);
+  };
+  paint();
+  navigator.mediaDevices.getUserMedia = async () => canvas.captureStream();
+}"""
+"""In place of a camera, frames of a colour."""
+
+
+def classifier() -> onnx.ModelProto:
+    """Which of red, green and blue a picture has most of."""
+    nodes = [node("GlobalAveragePool", ["image"], ["means"]), node("Flatten", ["means"], ["logits"])]
+    return model(nodes, {"image": ["N", 3, "height", "width"]}, ["logits"])
+
+
+def finder() -> onnx.ModelProto:
+    """One face, always in the middle, in the arrangement of ultraface."""
+    nodes = [
+        node("ReduceMean", ["image"], ["mean"], axes=[1, 2, 3], keepdims=1),
+        node("Reshape", ["mean", "shape"], ["flat"]),
+        node("Mul", ["flat", "zero"], ["nothing"]),
+        node("Add", ["nothing", "one"], ["scores"]),
+        node("Add", ["nothing", "middle"], ["boxes"]),
+    ]
+    constants = {
+        "shape": np.array([1, 1, 1]),
+        "zero": np.float32(0),
+        "one": np.array([[[0.1, 0.9]] + [[0.9, 0.1]] * 3], np.float32),
+        "middle": np.array([[[0.25, 0.25, 0.75, 0.75]] * 4], np.float32),
+    }
+    return model(nodes, {"image": [1, 3, 24, 32]}, ["scores", "boxes"], constants)
+
+
+def enlarger() -> onnx.ModelProto:
+    """Twice as large and as dark as it was bright."""
+    nodes = [
+        node("Sub", ["one", "image"], ["inverted"]),
+        node("Concat", ["inverted"] * 4, ["four"], axis=1),
+        node("DepthToSpace", ["four"], ["large"], blocksize=2),
+    ]
+    return model(nodes, {"image": [1, 1, 20, 20]}, ["large"], {"one": np.float32(1)})
+
+
+def build(*options: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, BUILD, *options], capture_output=True, text=True, cwd=cwd)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site of docs/demo.md, with small models, for two backends."""
+    work = tmp_path_factory.mktemp("demo-site")
+    for name, made in {"resnet18": classifier(), "ultraface": finder(), "superres": enlarger()}.items():
+        onnx.save(made, work / f"{name}.onnx")
+    (work / "labels.txt").write_text("red\ngreen\nblue\n")
+    (work / "compile").mkdir()
+    (work / "compile" / "compiler.js").write_text("")
+    (work / "compile" / "index.html").write_text("<!doctype html>")
+    (command,) = (block.text for block in blocks(ROOT / "docs" / "demo.md") if block.language == "sh")
+    python, script, *options = shlex.split(command)
+    assert (python, ROOT / script) == ("python", BUILD)
+    done = build(*options, "--compile-page", "compile", "--targets", "webgl,wasm", cwd=work)
+    assert done.returncode == 0, done.stderr
+    Image.new("RGB", (64, 48), (20, 200, 40)).save(work / "green.png")
+    return work
+
+
+@pytest.fixture(scope="module")
+def site(folder: Path) -> Iterator[Site]:
+    with serve(folder / "site") as served:
+        yield served
+
+
+@pytest.fixture
+def quiet(page: Page, site: Site) -> Iterator[Page]:
+    """A page on whose console nothing is said, and that asks its own server alone."""
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda r: said.append(r.url) if not r.url.startswith((site.url, "blob:", "data:")) else None)
+    yield page
+    assert said == []
+
+
+def choose(page: Page, site: Site, name: str, file: Path) -> None:
+    page.goto(site.url + name)
+    page.wait_for_selector("body[data-state=ready]")
+    page.set_input_files("#source input", file)
+    page.wait_for_selector("#result[aria-busy=false]:not(:empty)")
+
+
+def pixel(page: Page, canvas: str, x: int, y: int) -> list[int]:
+    script = "(canvas, [x, y]) => [...canvas.getContext('2d').getImageData(x, y, 1, 1).data].slice(0, 3)"
+    found: list[int] = page.locator(canvas).evaluate(script, [x, y])
+    return found
+
+
+@pytest.mark.fresh_page
+def test_photographs(quiet: Page, site: Site, folder: Path) -> None:
+    choose(quiet, site, "photographs.html", folder / "green.png")
+    assert quiet.inner_text("#result").startswith("green (")
+    assert quiet.locator("#bars li:visible b").all_inner_texts() == ["green", "blue", "red"]
+    assert pixel(quiet, "#picture", 5, 5) == [20, 200, 40]
+
+    (folder / "no.png").write_text("no picture")
+    quiet.set_input_files("#source input", folder / "no.png")
+    expect(quiet.locator("#status")).to_contain_text("cannot read no.png as a picture")
+
+    quiet.evaluate(CAMERA, "rgb(10, 30, 220)")
+    quiet.click("#source button")
+    expect(quiet.locator("#result")).to_have_text("blue")
+    expect(quiet.locator("#status")).to_be_empty()
+    quiet.click("#source button")
+    expect(quiet.locator("#source button")).to_have_text("Start the camera")
+
+
+@pytest.mark.fresh_page
+def test_faces(quiet: Page, site: Site, folder: Path) -> None:
+    choose(quiet, site, "faces.html", folder / "green.png")
+    assert quiet.inner_text("#result") == "1 face"
+    assert pixel(quiet, "#picture", 4, 4) == [20, 200, 40]
+    assert pixel(quiet, "#picture", 16, 24) != [20, 200, 40]
+
+
+@pytest.mark.fresh_page
+def test_enlarge(quiet: Page, site: Site, folder: Path) -> None:
+    choose(quiet, site, "enlarge.html", folder / "green.png")
+    assert quiet.inner_text("#result") == "20 x 20 to 40 x 40"
+    assert pixel(quiet, "#plain", 20, 20) == [20, 200, 40]
+    # The brightness is 128 of 255, its opposite 127.
+    assert pixel(quiet, "#picture", 20, 20) == pytest.approx([19, 199, 39], abs=1)
+
+
+@pytest.mark.fresh_page
+def test_backends(quiet: Page, site: Site) -> None:
+    quiet.goto(site.url + "backends.html")
+    need_backend(quiet, "webgl")
+    assert quiet.locator("#models h2").all_inner_texts() == ["Digits", "Photographs", "Faces", "Enlarge"]
+    quiet.locator("#models button").nth(1).click()
+    expect(quiet.locator("#status")).to_have_text("Photographs: compared", timeout=60_000)
+    texts = quiet.locator("[data-model='models/classify'] svg text").all_text_contents()
+    assert [text.split(": ")[0] for text in texts] == ["webgl", "wasm"]
+    assert all(text.endswith(" ms") for text in texts)
+    assert quiet.locator(".bar").nth(1).evaluate("bar => bar.getBBox().width") > 0
+
+
+def test_pages_link_to_each_other(quiet: Page, site: Site) -> None:
+    pages = ["index.html", "photographs.html", "faces.html", "enlarge.html", "backends.html", "compile/"]
+    for name in pages[:-1]:
+        quiet.goto(site.url + name)
+        quiet.wait_for_selector("body[data-state=ready]")
+        links = quiet.locator("nav a")
+        assert [link.get_attribute("href") for link in links.all()] == pages
+        assert quiet.get_attribute("nav [aria-current=page]", "href") == name
+    quiet.click("nav a:has-text('Compile')")
+
+
+def test_a_photograph_of_the_shared_ones(page: Page, tmp_path: Path) -> None:
+    network = shared_file("models/resnet18_imagenet.onnx")
+    labels = shared_file("labels/imagenet1000_clsidx_to_labels.txt")
+    photograph = shared_file("photos/samoyed.jpg")
+    options = ("--model", f"classify={network}", "--labels", labels, "--targets", "wasm")
+    done = build("--out", tmp_path / "site", *options)
+    assert done.returncode == 0, done.stderr
+    listed = json.loads((tmp_path / "site" / "site.json").read_text())["files"]
+    assert "photographs.html" in listed
+    assert {"faces.html", "enlarge.html", "faces.js"}.isdisjoint(listed)
+    with serve(tmp_path / "site") as site:
+        choose(page, site, "photographs.html", photograph)
+        assert page.inner_text("#result").startswith("Samoyed")
+
+
+def test_mistakes(folder: Path, tmp_path: Path) -> None:
+    for options, message in (
+        (("--model", "classify"), "give PURPOSE=VALUE with a purpose of classify, faces, enlarge"),
+        (("--model", "sing=x.onnx"), "give PURPOSE=VALUE"),
+        (("--model", "classify=absent.onnx"), "there is no such file"),
+        (("--model", f"classify={folder / 'labels.txt'}"), "is no ONNX file"),
+        (("--compile-page", tmp_path), "webnn-compile-page has not written this folder"),
+    ):
+        done = build("--out", tmp_path / "site", *options)
+        assert done.returncode == 2, done.stderr
+        assert message in done.stderr
+        assert "Traceback" not in done.stderr
+    done = build("--out", folder / "site")
+    assert done.returncode == 2, done.stderr
+    assert "already holds a demo site; give --force" in done.stderr
