@@ -2,39 +2,17 @@
 
 import { load } from '../model.js';
 import { elementOf, lengthOf, typedArray } from '../values/dtypes.js';
+import { numbersOf } from './compare_results.js';
+import { offerCopies } from './copy_code.js';
+import { offerMeasuring } from './measure_backends.js';
+import { element, showStatus, showTable, time } from './page_elements.js';
 import * as parts from './page_parts.js';
 
 /** @typedef {import('../model.js').TensorInfo} TensorInfo */
 /** @typedef {import('../model.js').TypedArray} TypedArray */
 
-/** @param {string} id */
-const element = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const progress = /** @type {HTMLProgressElement} */ (element('progress'));
 const button = /** @type {HTMLButtonElement} */ (element('run'));
-
-/**
- * @param {string} id
- * @param {(readonly [string, string | Node])[]} rows
- */
-function showTable(id, rows) {
-  const lines = rows.map(([head, content]) => {
-    const row = document.createElement('tr');
-    const cell = document.createElement('td');
-    cell.append(content);
-    row.append(Object.assign(document.createElement('th'), { textContent: head, scope: 'row' }), cell);
-    return row;
-  });
-  element(id).replaceChildren(...lines);
-}
-
-/**
- * @param {string} text
- * @param {boolean} [failed]
- */
-function showStatus(text, failed = false) {
-  element('status').textContent = text;
-  element('status').className = failed ? 'error' : '';
-}
 
 /** One value that is safe for any model: floats from [0, 1), integers 0 or 1 (an index must stay in range). */
 /** @type {Record<string, (u: number) => number | bigint>} */
@@ -137,17 +115,12 @@ function show(value) {
     .join('\n');
 }
 
-/** @param {number} ms */
-const time = (ms) => `${ms.toFixed(ms < 10 ? 2 : 1)} ms`;
-
 /**
  * @param {string} dtype
  * @param {TypedArray} array
  */
 function summarise(dtype, array) {
-  const bits = dtype === 'float16' && 'Float16Array' in globalThis;
-  const numbers = bits ? new globalThis.Float16Array(/** @type {ArrayBuffer} */ (array.buffer)) : array;
-  const values = Array.from(/** @type {ArrayLike<number | bigint>} */ (numbers), Number);
+  const values = numbersOf(array, dtype);
   const number = (/** @type {number} */ value) => String(Number(value.toPrecision(5)));
   if (values.length === 0) return 'empty';
   const largest = values.reduce((best, value, i) => (value > /** @type {number} */ (values[best]) ? i : best), 0);
@@ -182,12 +155,16 @@ async function main() {
   const files = askFiles(model.inputs);
   const sizes = askSizes(model.dimensions);
   showStatus(`Ready, on ${info.backend}.`);
+  const inputsNow = () => {
+    const random = /** @type {HTMLSelectElement} */ (element('fill')).value === 'random';
+    return { ...makeInputs(model, sizes(), random), ...files() };
+  };
+  offerMeasuring(model, load, inputsNow, alone);
 
   async function run() {
-    const random = /** @type {HTMLSelectElement} */ (element('fill')).value === 'random';
     const runs = Math.max(1, /** @type {HTMLInputElement} */ (element('runs')).valueAsNumber || 1);
     const given = files();
-    const inputs = { ...makeInputs(model, sizes(), random), ...given };
+    const inputs = inputsNow();
     /** @type {import('../model.js').Outputs} */
     let outputs = {};
     /** @type {number[]} */
@@ -220,11 +197,23 @@ async function main() {
 
   element('form').addEventListener('submit', (event) => {
     event.preventDefault();
-    button.disabled = true;
-    run()
-      .catch(showFailure)
-      .finally(() => (button.disabled = false));
+    return alone(run);
   });
+}
+
+let busy = false;
+
+/**
+ * Times are those of one task.
+ * @param {() => Promise<void>} task
+ */
+async function alone(task) {
+  if (busy) return;
+  busy = true;
+  button.disabled = true;
+  await task().catch(showFailure);
+  button.disabled = false;
+  busy = false;
 }
 
 /** @param {Error} error */
@@ -233,4 +222,5 @@ function showFailure(error) {
   showStatus(`${error.name}: ${error.message}`, true);
 }
 
+offerCopies();
 main().catch(showFailure);
