@@ -19,7 +19,7 @@ COMPILER := $(shell find compiler runtime-js -name '*.py' -o -name '*.js' -o -na
 COMPILE_PAGE := $(wildcard compiler/compile_page/web/* compiler/compile_page/* rpc/device_page/*.js)
 PAGE := $(addprefix demo-site/,index.html icon.svg style.css main.js ink.js pad.js start_model.js view.js) examples/digits/samples.json
 
-.PHONY: help demo site check test test-all fuzz bench docs screenshot lint clean
+.PHONY: help demo site check test test-all fuzz bench docs screenshot packages lint clean
 help: ## say what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
@@ -51,6 +51,10 @@ docs: .venv/docs ## build the documentation's site, build/docs
 
 screenshot: $(DEMO)/page .venv/chromium ## the README's picture of the example, docs/demo.png
 	$(BIN)/python demo-site/show.py $(DEMO) --screenshot docs/demo.png
+
+packages: .venv/test .venv/node ## build what is published into dist/: the wheel, and the plugin for vite
+	$(BIN)/python -m build --wheel --no-isolation --outdir dist
+	npm pack --silent --pack-destination dist ./examples/vite-plugin-webnn-compile
 
 lint: .venv/test node_modules/installed $(DEMO)/page ## ruff, mypy, tsc, biome
 	$(BIN)/ruff check

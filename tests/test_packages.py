@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 
@@ -24,6 +25,17 @@ def test_every_package_has_an_init_file() -> None:
     folders = {file.parent for top in ("compiler", "rpc") for file in (ROOT / top).rglob("*.py")}
     bare = [str(folder.relative_to(ROOT)) for folder in folders if not (folder / "__init__.py").is_file()]
     assert not bare
+
+
+def test_the_plugin_for_vite_is_published_whole() -> None:
+    """With the version and the licence of the compiler, and each file that its exports name."""
+    folder = ROOT / "examples" / "vite-plugin-webnn-compile"
+    described = json.loads((folder / "package.json").read_text())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert (described["version"], described["license"]) == (project["version"], project["license"])
+    exported = {Path(file).name for condition in described["exports"].values() for file in condition.values()}
+    assert exported == set(described["files"])
+    assert {file.name for file in folder.iterdir()} >= exported | {"README.md"}
 
 
 def test_no_package_is_named_after_its_folder() -> None:
