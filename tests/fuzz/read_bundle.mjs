@@ -9,13 +9,13 @@ const read = (name) => readFileSync(join(folder, name), 'utf8');
 const faults = [];
 
 const source = read('model.js')
-  .replace(/^import \{ load as start \}.*$/m, 'const start = (manifest) => manifest;')
+  .replace(/^import \{ cacheOf, load as start \}.*$/m, 'const cacheOf = () => undefined, start = (manifest) => manifest;')
   .replace(/^import \{ \$errors \}.*$/m, 'const $errors = {};');
 const { load } = await import(`data:text/javascript,${encodeURIComponent(source.replaceAll('import.meta.url', "'file:///a/'"))}`);
 const manifest = load();
 if (globalThis[mark] !== undefined) faults.push('model.js runs a name');
 
-for (const name of readdirSync(folder).filter((name) => name.endsWith('.json'))) {
+for (const name of readdirSync(folder).filter((name) => name.endsWith('.txt'))) {
   const sources = (JSON.parse(read(name)).kernels ?? []).map((kernel) => kernel.source);
   if (sources.some((text) => text?.includes(mark))) faults.push(`${name}: a shader has a name`);
 }
