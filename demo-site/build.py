@@ -147,6 +147,12 @@ def build_site(
     check_free(out, SITE, force=force)
     if compile_page is not None and not (compile_page / "compiler.js").is_file():
         raise InputError(f"--compile-page {compile_page}: webnn-compile-page has not written this folder")
+    if without := set(pictures) - set(models):
+        raise InputError(f"--picture {without.pop()}=...: there is no model for it; give --model, too")
+    if "enlarge" in pictures:
+        raise InputError("--picture enlarge=...: the page makes the input of this model itself; leave it out")
+    if labels is not None and "classify" not in models:
+        raise InputError("--labels names the classes of --model classify=FILE.onnx: give that, too")
     inputs = {purpose: picture_input(model, purpose) for purpose, model in models.items()}
     with tempfile.TemporaryDirectory() as temporary:
         work = Path(temporary)

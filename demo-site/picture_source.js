@@ -66,7 +66,13 @@ export function createPictureSource(section, use, camera) {
   async function start() {
     const mine = ++starts;
     if (!navigator.mediaDevices) throw new Error('The browser gives no camera: is the page on https or localhost?');
-    const opened = await navigator.mediaDevices.getUserMedia({ video: { facingMode: camera ?? 'user' } });
+    const opened = await navigator.mediaDevices
+      .getUserMedia({ video: { facingMode: camera ?? 'user' } })
+      .catch((error) => {
+        throw new Error(
+          `No camera: ${error.message}. Allow it for this page in the browser's settings, or choose a picture.`,
+        );
+      });
     if (mine !== starts) {
       for (const track of opened.getTracks()) track.stop();
       return;

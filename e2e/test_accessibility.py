@@ -6,9 +6,10 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import pytest
+from axe import check, need_axe
 from compile_page import built_page
 from compiled import ROOT, compile_site
 from digits import EXAMPLE, MODEL
@@ -17,9 +18,6 @@ from server import Site, serve
 from shared_pages import SharedPages, need_browser
 from webnn_compile.rpc.start_broker import start_broker
 
-DESKTOP = {"width": 1280, "height": 800}
-PHONE = {"width": 390, "height": 844}
-AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 PAGES = {
     "index.html": "body[data-state=ready]",
     "bundle/index.html": "main",
@@ -39,11 +37,7 @@ def browser(shared_pages: SharedPages) -> Browser:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    if not AXE.exists():
-        message = "no axe: run `npm install` in the repository"
-        if os.environ.get("CI") == "true":
-            pytest.fail(message)
-        pytest.skip(message)
+    need_axe()
     folder = tmp_path_factory.mktemp("pages")
     compile_site(MODEL, folder, "--targets", "wasm", "--report", str(folder / "report.html"))
     shutil.copytree(ROOT / "demo-site", folder, dirs_exist_ok=True)
@@ -52,22 +46,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     subprocess.run(command, cwd=ROOT, check=True, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"})
     with serve(folder) as served:
         yield served
-
-
-def check(browser: Browser, pages: Mapping[str, str]) -> None:
-    """Fails for a serious fault on one of the pages: by address the element that is there when it is whole."""
-    axe = AXE.read_text()
-    for scheme, size in (("light", DESKTOP), ("dark", PHONE)):
-        with browser.new_context(color_scheme=scheme, viewport=size) as context:  # type: ignore[arg-type]
-            page = context.new_page()
-            for address, whole in pages.items():
-                page.goto(address)
-                page.wait_for_selector(whole)
-                page.evaluate(axe)
-                faults = page.evaluate("axe.run().then(({ violations }) => violations)")
-                serious = [(f["id"], f["nodes"][0]["html"]) for f in faults if f["impact"] in ("serious", "critical")]
-                assert serious == [], (address, scheme)
-                assert page.evaluate("document.documentElement.scrollWidth") <= size["width"], (address, scheme)
 
 
 def test_pages_of_a_model_and_the_documentation(browser: Browser, site: Site) -> None:

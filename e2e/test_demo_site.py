@@ -3,7 +3,6 @@ to elsewhere."""
 
 from __future__ import annotations
 
-import json
 import shlex
 import subprocess
 import sys
@@ -13,14 +12,17 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from axe import check, need_axe
 from compiled import ROOT, shared_file
 from devices import need_backend
 from documentation import blocks
 from onnx_models import model, node
 from PIL import Image
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 from server import Site, serve
+from shared_pages import SharedPages, need_browser
 
+PAGES = ("index.html", "photographs.html", "faces.html", "enlarge.html", "backends.html")
 BUILD = ROOT / "demo-site" / "build.py"
 CAMERA = """(colour) => {
   const canvas = Object.assign(document.createElement('canvas'), { width: 64, height: 48 });
@@ -34,6 +36,18 @@ CAMERA = """(colour) => {
   navigator.mediaDevices.getUserMedia = async () => canvas.captureStream();
 }"""
 """In place of a camera, frames of a colour."""
+
+DENIED = "() => { navigator.mediaDevices.getUserMedia = async () => { throw new Error('Denied'); }; }"
+DROP = """async (colour) => {
+  const canvas = new OffscreenCanvas(8, 8);
+  const context = canvas.getContext('2d');
+  context.fillStyle = colour;
+  context.fillRect(0, 0, 8, 8);
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File([await canvas.convertToBlob()], 'dropped.png', { type: 'image/png' }));
+  document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
+}"""
+"""A file of a picture, of one colour, onto the page."""
 
 
 def classifier() -> onnx.ModelProto:
@@ -134,6 +148,13 @@ def test_photographs(quiet: Page, site: Site, folder: Path) -> None:
     quiet.set_input_files("#source input", folder / "no.png")
     expect(quiet.locator("#status")).to_contain_text("cannot read no.png as a picture")
 
+    quiet.evaluate(DROP, "rgb(200, 20, 30)")
+    expect(quiet.locator("#result")).to_contain_text("red (")
+    expect(quiet.locator("#status")).to_be_empty()
+
+    quiet.evaluate(DENIED)
+    quiet.click("#source button")
+    expect(quiet.locator("#status")).to_contain_text("No camera: Denied. Allow it")
     quiet.evaluate(CAMERA, "rgb(10, 30, 220)")
     quiet.click("#source button")
     expect(quiet.locator("#result")).to_have_text("blue")
@@ -172,44 +193,36 @@ def test_backends(quiet: Page, site: Site) -> None:
     assert quiet.locator(".bar").nth(1).evaluate("bar => bar.getBBox().width") > 0
 
 
+def test_axe_finds_nothing(shared_pages: SharedPages, browser: Browser, site: Site) -> None:
+    need_axe()
+    if browser is not need_browser(shared_pages, "chromium"):
+        pytest.skip("what axe reads is the same in Chromium")
+    check(browser, {site.url + name: "body[data-state=ready]" for name in PAGES[1:]})
+
+
 def test_pages_link_to_each_other(quiet: Page, site: Site) -> None:
-    pages = ["index.html", "photographs.html", "faces.html", "enlarge.html", "backends.html", "compile/"]
-    for name in pages[:-1]:
+    for name in PAGES:
         quiet.goto(site.url + name)
         quiet.wait_for_selector("body[data-state=ready]")
         links = quiet.locator("nav a")
-        assert [link.get_attribute("href") for link in links.all()] == pages
+        assert [link.get_attribute("href") for link in links.all()] == [*PAGES, "compile/"]
         assert quiet.get_attribute("nav [aria-current=page]", "href") == name
     quiet.click("nav a:has-text('Compile')")
 
 
-def test_a_photograph_of_the_shared_ones(page: Page, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def classified(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The site with ResNet18 alone."""
+    folder = tmp_path_factory.mktemp("classified") / "site"
     network = shared_file("models/resnet18_imagenet.onnx")
     labels = shared_file("labels/imagenet1000_clsidx_to_labels.txt")
-    photograph = shared_file("photos/samoyed.jpg")
-    options = ("--model", f"classify={network}", "--labels", labels, "--targets", "wasm")
-    done = build("--out", tmp_path / "site", *options)
+    done = build("--out", folder, "--model", f"classify={network}", "--labels", labels, "--targets", "wasm")
     assert done.returncode == 0, done.stderr
-    listed = json.loads((tmp_path / "site" / "site.json").read_text())["files"]
-    assert "photographs.html" in listed
-    assert {"faces.html", "enlarge.html", "faces.js"}.isdisjoint(listed)
-    with serve(tmp_path / "site") as site:
-        choose(page, site, "photographs.html", photograph)
-        assert page.inner_text("#result").startswith("Samoyed")
+    with serve(folder) as served:
+        yield served
 
 
-def test_mistakes(folder: Path, tmp_path: Path) -> None:
-    for options, message in (
-        (("--model", "classify"), "give PURPOSE=VALUE with a purpose of classify, faces, enlarge"),
-        (("--model", "sing=x.onnx"), "give PURPOSE=VALUE"),
-        (("--model", "classify=absent.onnx"), "there is no such file"),
-        (("--model", f"classify={folder / 'labels.txt'}"), "is no ONNX file"),
-        (("--compile-page", tmp_path), "webnn-compile-page has not written this folder"),
-    ):
-        done = build("--out", tmp_path / "site", *options)
-        assert done.returncode == 2, done.stderr
-        assert message in done.stderr
-        assert "Traceback" not in done.stderr
-    done = build("--out", folder / "site")
-    assert done.returncode == 2, done.stderr
-    assert "already holds a demo site; give --force" in done.stderr
+def test_a_photograph_of_the_shared_ones(page: Page, classified: Site) -> None:
+    choose(page, classified, "photographs.html", shared_file("photos/samoyed.jpg"))
+    assert page.inner_text("#result").startswith("Samoyed")
+    assert page.locator("nav a").all_inner_texts() == ["Digits", "Photographs", "Backends"]
