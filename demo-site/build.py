@@ -6,6 +6,7 @@ python demo-site/build.py --out site [--model classify=resnet18.onnx] [--model f
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -100,9 +101,8 @@ def compile_model(model: Path, out: Path, *options: str) -> list[str]:
     done = subprocess.run(command, stdout=subprocess.DEVNULL)
     if done.returncode:
         sys.exit(done.returncode)
-    present = {path.name.split("-")[0] for path in out.iterdir()}
-    parts = {"webgpu": "webgpu", "webgl": "webgl", "wasm": "plain"}
-    return [backend for backend, part in parts.items() if part in present]
+    (backends,) = re.findall(r"^export type Backend = (.*);", (out / "model.d.ts").read_text(encoding="utf-8"), re.M)
+    return re.findall(r"'(\w+)'", backends)
 
 
 def files_below(folder: Path, at: str) -> Iterator[BundleFile]:
