@@ -28,6 +28,7 @@ MADE = "site.json"
 NAV = '<nav aria-label="Demos" hidden></nav>'
 """Takes the links to the other pages, where there are some."""
 SUFFIXES = (".css", ".js", ".svg")
+PICTURES = (".jpg", ".jpeg", ".png", ".webp")
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,14 @@ def files_below(folder: Path, at: str) -> Iterator[BundleFile]:
             yield BundleFile(f"{at}/{path.relative_to(folder).as_posix()}", path.read_bytes(), "page")
 
 
+def sample_files(folder: Path) -> list[BundleFile]:
+    """The pictures in the folder that every browser can read."""
+    found = [path for path in sorted(folder.glob("*")) if path.suffix.lower() in PICTURES]
+    if not found:
+        raise InputError(f"--samples {folder}: there is no picture of {', '.join(PICTURES)} in it")
+    return [BundleFile(f"samples/{path.name}", path.read_bytes(), "page") for path in found]
+
+
 def page_files(links: Mapping[str, str]) -> Iterator[BundleFile]:
     """The sources, each page of `links` (by address the text) with these links."""
     absent = {purpose.page for purpose in PURPOSES.values()} - set(links)
@@ -139,6 +148,7 @@ def build_site(
     detector: str,
     labels: Path | None,
     compile_page: Path | None,
+    samples: Path | None,
     options: tuple[str, ...],
     *,
     force: bool,
@@ -153,6 +163,7 @@ def build_site(
         raise InputError("--picture enlarge=...: the page makes the input of this model itself; leave it out")
     if labels is not None and "classify" not in models:
         raise InputError("--labels names the classes of --model classify=FILE.onnx: give that, too")
+    photographs = sample_files(samples) if samples else []
     inputs = {purpose: picture_input(model, purpose) for purpose, model in models.items()}
     with tempfile.TemporaryDirectory() as temporary:
         work = Path(temporary)
@@ -180,8 +191,9 @@ def build_site(
     if compile_page is not None:
         files += files_below(compile_page, "compile")
         links["compile/"] = "Compile a model"
-    files += page_files(links)
-    listed = {"models": compared, "files": [file.name for file in files]}
+    files += [*photographs, *page_files(links)]
+    names = [file.name for file in photographs]
+    listed = {"models": compared, "samples": names, "files": [file.name for file in files]}
     write_folder([*files, BundleFile(MADE, json.dumps(listed).encode(), "page")], out, SITE, force=force)
 
 
@@ -223,6 +235,7 @@ FILE = click.Path(path_type=Path)
 @click.option("--labels", type=FILE, help="Names of the classes of classify, as of webnn-compile.")
 @click.option("--targets", metavar="LIST", help="As of webnn-compile.")
 @click.option("--compile-page", type=FILE, metavar="FOLDER", help="Have what webnn-compile-page wrote there, too.")
+@click.option("--samples", type=FILE, metavar="FOLDER", help="Pictures to choose from, for visitors without one.")
 @click.option("--force", is_flag=True, help="Replace a site that is already there.")
 def main(
     out: Path,
@@ -232,13 +245,14 @@ def main(
     labels: Path | None,
     targets: str | None,
     compile_page: Path | None,
+    samples: Path | None,
     force: bool,
 ) -> None:
     """Build a folder of static pages that any web server can host."""
     with explained(interrupted="interrupted; nothing was written"):
         paths = {purpose: Path(file) for purpose, file in models.items()}
         options = ("--targets", targets) if targets else ()
-        build_site(out, paths, pictures, detector, labels, compile_page, options, force=force)
+        build_site(out, paths, pictures, detector, labels, compile_page, samples, options, force=force)
         click.echo(f"{out}: try it with webnn-serve {out}")
 
 

@@ -18,7 +18,8 @@ export function createPictureSource(section, use, camera) {
   const hint = Object.assign(document.createElement('p'), {
     textContent: 'Or drop or paste one. It stays in this page.',
   });
-  section.append(label, ...(camera ? [button] : []), hint);
+  const samples = Object.assign(document.createElement('div'), { className: 'samples' });
+  section.append(label, ...(camera ? [button] : []), hint, samples);
 
   /** @type {Promise<unknown>} */
   let turn = Promise.resolve();
@@ -48,9 +49,8 @@ export function createPictureSource(section, use, camera) {
     return taken;
   };
 
-  /** @param {FileList | undefined | null} files */
-  const takeFile = (files) => {
-    const file = files?.[0];
+  /** @param {Blob | undefined} file */
+  const takeFile = (file) => {
     if (!file) return;
     stop();
     take(file, false).catch(() => {}); // `turn` has shown it
@@ -87,7 +87,8 @@ export function createPictureSource(section, use, camera) {
     }
   }
 
-  chooser.addEventListener('change', () => takeFile(chooser.files));
+  showSamples(samples, takeFile).catch(fail);
+  chooser.addEventListener('change', () => takeFile(chooser.files?.[0]));
   button.addEventListener('click', () => {
     if (stream) stop();
     else
@@ -101,10 +102,36 @@ export function createPictureSource(section, use, camera) {
   });
   addEventListener('drop', (event) => {
     event.preventDefault();
-    takeFile(event.dataTransfer?.files);
+    takeFile(event.dataTransfer?.files[0]);
   });
-  addEventListener('paste', (event) => takeFile(event.clipboardData?.files));
+  addEventListener('paste', (event) => takeFile(event.clipboardData?.files[0]));
+}
+
+/**
+ * A button for each picture that the site has.
+ *
+ * @param {HTMLElement} place
+ * @param {(file: Blob) => void} take
+ */
+async function showSamples(place, take) {
+  const response = await fetch('site.json');
+  /** @type {{ samples: string[] }} */
+  const { samples } = await response.json();
+  place.append(
+    ...samples.map((name, i) => {
+      const button = Object.assign(document.createElement('button'), { type: 'button' });
+      const address = name.split('/').map(encodeURIComponent).join('/');
+      button.append(Object.assign(new Image(), { src: address, alt: `Sample ${i + 1}` }));
+      button.addEventListener('click', () => {
+        fetch(address)
+          .then((answer) => answer.blob())
+          .then(take)
+          .catch(fail);
+      });
+      return button;
+    }),
+  );
 }
 
 /** @param {ImageBitmapSource} source */
-const nameOf = (source) => (source instanceof File ? source.name : 'what the camera gives');
+const nameOf = (source) => (source instanceof File ? source.name : 'what it got');

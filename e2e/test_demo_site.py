@@ -98,10 +98,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (work / "compile").mkdir()
     (work / "compile" / "compiler.js").write_text("")
     (work / "compile" / "index.html").write_text("<!doctype html>")
+    (work / "pictures").mkdir()
+    Image.new("RGB", (30, 30), (220, 60, 40)).save(work / "pictures" / "a red one.png")
     (command,) = (block.text for block in blocks(ROOT / "docs" / "demo.md") if block.language == "sh")
     python, script, *options = shlex.split(command)
     assert (python, ROOT / script) == ("python", BUILD)
-    done = build(*options, "--compile-page", "compile", "--targets", "webgl,wasm", cwd=work)
+    done = build(*options, "--compile-page", "compile", "--samples", "pictures", "--targets", "webgl,wasm", cwd=work)
     assert done.returncode == 0, done.stderr
     Image.new("RGB", (64, 48), (20, 200, 40)).save(work / "green.png")
     return work
@@ -152,15 +154,20 @@ def test_photographs(quiet: Page, site: Site, folder: Path) -> None:
     expect(quiet.locator("#result")).to_contain_text("red (")
     expect(quiet.locator("#status")).to_be_empty()
 
+    quiet.set_input_files("#source input", folder / "green.png")
+    expect(quiet.locator("#result")).to_contain_text("green (")
+    quiet.click("img[alt='Sample 1']")
+    expect(quiet.locator("#result")).to_contain_text("red (")
+
     quiet.evaluate(DENIED)
-    quiet.click("#source button")
+    quiet.click("#source > button")
     expect(quiet.locator("#status")).to_contain_text("No camera: Denied. Allow it")
     quiet.evaluate(CAMERA, "rgb(10, 30, 220)")
-    quiet.click("#source button")
+    quiet.click("#source > button")
     expect(quiet.locator("#result")).to_have_text("blue")
     expect(quiet.locator("#status")).to_be_empty()
-    quiet.click("#source button")
-    expect(quiet.locator("#source button")).to_have_text("Start the camera")
+    quiet.click("#source > button")
+    expect(quiet.locator("#source > button")).to_have_text("Start the camera")
 
 
 @pytest.mark.fresh_page

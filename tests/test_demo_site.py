@@ -40,6 +40,7 @@ def build() -> Command:
         ("--model enlarge=two.onnx --picture enlarge=unit", "the page makes the input of this model itself"),
         ("--labels labels.txt", "--labels names the classes of --model classify=FILE.onnx"),
         ("--compile-page .", "webnn-compile-page has not written this folder"),
+        ("--samples notes", "--samples notes: there is no picture of .jpg, .jpeg, .png, .webp in it"),
         ("--out notes", "is not empty and holds no demo site"),
     ],
 )
