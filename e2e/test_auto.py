@@ -154,14 +154,14 @@ def test_a_file_of_one_backend_that_does_not_load(page: Page, site: Site, backen
     pretend(page, GPU)
     attempt = "return (await bundle.load({ worker: false })).backend"
     try:
-        site.faults = {f"{backend}-*.json": "missing"}
+        site.faults = {f"{backend}-*.txt": "missing"}
         info = load(page)
         assert info["backend"] == "wasm"
         (passed,) = info["passedOver"]
         assert passed["backend"] == backend
         assert passed["reason"].startswith("the server answered 404 for http")
         for faults, file in (
-            ({f"{backend}-*.json": "missing", "relaxed-*.wasm": "alter"}, f"/{backend}-"),
+            ({f"{backend}-*.txt": "missing", "relaxed-*.wasm": "alter"}, f"/{backend}-"),
             ({"weights-*.bin": "missing"}, "/weights-"),
         ):
             site.faults = dict(faults)

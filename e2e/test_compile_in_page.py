@@ -487,6 +487,8 @@ def test_the_card_says_what_the_file_does(opened: Page, tmp_path: Path) -> None:
         "bytes": (tmp_path / "small.onnx").stat().st_size,
         "producer": "",
         "licence": "",
+        "description": "",
+        "author": "",
         "opset": 17,
         "operators": {"Relu": 1},
         "parameters": 0,

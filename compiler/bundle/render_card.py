@@ -9,12 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from ..text.escape import html_text
 from ..text.size import size
 from .artifact import Artifact
-from .files import BundleFile
+from .files import BundleFile, Kind
 from .packaging import Packaging
 from .render_package import package_name
 from .render_snippets import render_script_snippet, render_snippets
 
-_KINDS = {"weights": "weights", "wasm": "WebAssembly", "program": "programs of GPUs and names of kernels"}
+_KINDS: tuple[tuple[Kind, str], ...] = (
+    ("weights", "weights"),
+    ("wasm", "WebAssembly"),
+    ("program", "programs of GPUs and names of kernels"),
+)
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 
 
@@ -35,10 +39,10 @@ def _facts(artifact: Artifact, packaging: Packaging, files: Sequence[BundleFile]
         yield "Licence", packaging.licence
     types = ", ".join(f"{name} {size(n)}" for name, n in artifact.weight_types.items())
     yield "Weights", f"{size(len(artifact.weights))}{f' ({types})' if types else ''}"
-    sizes = Counter(dict.fromkeys(_KINDS, 0))
+    sizes = Counter[str]()
     for file in files:
         sizes[file.kind] += len(file.data)
-    yield "Files", ", ".join(f"{what} {size(sizes[kind])}" for kind, what in _KINDS.items() if sizes[kind])
+    yield "Files", ", ".join(f"{what} {size(sizes[kind])}" for kind, what in _KINDS if sizes[kind])
 
 
 def _snippets(artifact: Artifact, packaging: Packaging) -> Mapping[str, str]:

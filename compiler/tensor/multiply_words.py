@@ -81,7 +81,7 @@ def match_product(t: Tensor, rows: int) -> Product | None:
             continue
         k = t.body.axes[0]
         alone = all(sum(k in free_vars(i) for i in n.indices) == 1 and k in n.indices for n in (x, y))
-        matrix = t.axes[-1] in way.columns and y.indices[-1] == t.axes[-1]
+        matrix = t.axes[-1:] and t.axes[-1] in way.columns and y.indices[-1] == t.axes[-1]
         if alone and matrix and k.length is None and k.extent > 2 and prod(v.extent for v in way.rows) >= rows:
             return Product(x, y, k)
     return None

@@ -22,10 +22,15 @@ export async function fetchWeights(shards, roomFor, onShard, onProgress, downloa
     onProgress({ phase: 'weights', loaded, total });
   };
   const rest = shards.entries();
+  let failed = false;
   const receive = async () => {
     for (const [i, shard] of rest) {
       const file = roomFor(shard, i);
-      await fetchFile(shard, file, onBytes, downloads);
+      await fetchFile(shard, file, onBytes, downloads).catch((error) => {
+        failed = true;
+        throw error;
+      });
+      if (failed) return; // nothing more is asked for
       onShard(shard, file, i);
     }
   };

@@ -62,7 +62,7 @@ export function watchDownloads({ signal, timeout = 0, onActivity = () => {}, sto
     },
     end() {
       signal?.removeEventListener('abort', giveUp);
-      giveUp();
+      if (pending.size) giveUp();
     },
   };
 }

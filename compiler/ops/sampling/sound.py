@@ -25,6 +25,9 @@ from ..window import scaled, shifted
 VARIANCE = 1e-7
 """Added to a variance before it divides."""
 
+LARGEST = 2**20
+"""Frames, bands and the length of a transform at most."""
+
 
 def _exact(
     call: Call, what: str, shape: Sequence[Size], reads: tuple[Tensor | None, ...], body: Callable[..., Expr]
@@ -69,7 +72,7 @@ def _spectrogram(call: Call) -> Tensor:
     """
     x = _samples(call)
     window = np.array(call.attribute("window", (1.0,)), np.float32)
-    frames, transform = call.attribute("frames", 1), call.attribute("transform", window.size)
+    frames, transform = _number(call, "frames", 1), _number(call, "transform", window.size)
     bins = transform // 2 + 1
     framed = _frames(call, x, frames, window.size)
     circle = constant(f"{call.name}.turns", np.stack(turn(transform)).astype(np.float32))
@@ -87,6 +90,14 @@ def _spectrogram(call: Call) -> Tensor:
 
     parts = _exact(call, "parts", (frames, 2 * bins), (framed, factors), part)
     return _logarithms(call, x, _energies(call, parts, bins))
+
+
+def _number(call: Call, name: str, default: int, lowest: int = 1) -> int:
+    """An attribute that says how many there are of something. Raises UnsupportedError."""
+    value = call.attribute(name, default)
+    if not lowest <= value <= LARGEST:
+        raise call.unsupported(f"attribute {name} is {value}", f"give {lowest} to {LARGEST}")
+    return value
 
 
 def _frames(call: Call, x: Tensor, frames: int, taps: int) -> Tensor:
@@ -119,7 +130,7 @@ def _energies(call: Call, parts: Tensor, bins: int) -> Tensor:
     """Magnitudes, of which `power` is 1, or their squares, in bands: `first` is by frequency the band that rises there,
     `rising` how much of the frequency it has, `falling` how much the band before has. Without `bands` each frequency
     is one."""
-    frames, bands = parts.shape[0], call.attribute("bands", 0)
+    frames, bands = parts.shape[0], _number(call, "bands", 0, lowest=0)
 
     def power(t: Expr, k: Expr) -> Expr:
         real, imaginary = parts[t, k], parts[t, k + bins]
@@ -129,10 +140,16 @@ def _energies(call: Call, parts: Tensor, bins: int) -> Tensor:
     powers = _exact(call, "power", (frames, bins), (parts,), power)
     if not bands:
         return powers
-    first = constant(f"{call.name}.first", np.array(call.attribute("first", (0,)), np.int32))
+    bands_of = call.attribute("first", (0,))
+    shares = [call.attribute(side, (0.0,)) for side in ("rising", "falling")]
+    if any(len(values) != bins for values in (bands_of, *shares)) or not all(-1 <= b <= bands for b in bands_of):
+        raise call.unsupported(
+            "attributes first, rising and falling do not describe bands", f"give one of each for {bins} frequencies"
+        )
+    first = constant(f"{call.name}.first", np.array(bands_of, np.int32))
     rising, falling = (
-        constant(f"{call.name}.{side}", np.array(call.attribute(side, (0.0,)), np.float32))
-        for side in ("rising", "falling")
+        constant(f"{call.name}.{side}", np.array(values, np.float32))
+        for side, values in zip(("rising", "falling"), shares, strict=True)
     )
 
     def weight(k: Expr, band: Expr) -> Expr:
