@@ -97,7 +97,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (work / "labels.txt").write_text("red\ngreen\nblue\n")
     (work / "compile").mkdir()
     (work / "compile" / "compiler.js").write_text("")
-    (work / "compile" / "index.html").write_text("<!doctype html>")
+    (work / "compile" / "index.html").write_text('<!doctype html><link rel="icon" href="data:,">')
     (work / "pictures").mkdir()
     Image.new("RGB", (30, 30), (220, 60, 40)).save(work / "pictures" / "a red one.png")
     (command,) = (block.text for block in blocks(ROOT / "docs" / "demo.md") if block.language == "sh")
