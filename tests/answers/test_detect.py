@@ -149,7 +149,7 @@ def test_files(tmp_path: Path, boxes: str, order: list[int]) -> None:
 
 def test_texts() -> None:
     answer = parse_answer("y=detect=yolov8,threshold=0.5,most=7")
-    assert answer == Answer(Detect(Detector("columns", strides=(8, 16, 32), threshold=0.5, most=7)), "y")
+    assert answer == Answer(Detect(Detector("columns", strides=(8, 16, 32), threshold=0.5, most=7), COCO), "y")
     for name, own in DETECTORS.named.items():
         own.check(name)
 
