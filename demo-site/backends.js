@@ -30,7 +30,7 @@ async function showModels() {
     button.addEventListener('click', async () => {
       if (button.ariaDisabled === 'true') return;
       disable(true);
-      document.body.dataset.state = 'busy';
+      document.body.dataset.state = 'measuring';
       await compare(listed, chart);
       document.body.dataset.state = 'ready';
       showStatus(`${listed.title}: compared`);

@@ -34,6 +34,26 @@ def outcome(page: Page, script: str, argument: Any = None) -> dict[str, Any]:
     return result
 
 
+def refusal(page: Page, site: Site, expression: str) -> str:
+    """The message of the TypeError with which a run of the bundle refuses the input x."""
+    open_page(page, site, "bundles.html?bundle")
+    got = outcome(
+        page,
+        f"""
+        const model = await bundle.load({{ backend: 'wasm', worker: false }});
+        try {{
+          return await model.run({{ x: {expression} }});
+        }} finally {{
+          await model.dispose();
+        }}
+        """,
+    )
+    assert got["name"] == "TypeError"
+    message: str = got["message"]
+    assert message.startswith('input "x": ')
+    return message
+
+
 BEFORE_WORKERS = """(argument) => {
   const script = (text) => URL.createObjectURL(new Blob([text], { type: 'text/javascript' }));
   const first = script(`(${%s})(${JSON.stringify(argument)})`);

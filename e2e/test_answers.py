@@ -123,12 +123,17 @@ def test_boxes(page: Page, request: pytest.FixtureRequest, detector: str, backen
     assert found > 0
 
 
-def test_the_page_of_the_bundle_shows_boxes(page: Page, ultraface: tuple[Site, Case]) -> None:
-    site, _ = ultraface
+def run_page(page: Page, site: Site, photograph: str) -> None:
+    """Runs the model once on the page of the bundle."""
     page.goto(f"{site.url}bundle/index.html")
-    page.get_by_label("input: a picture").set_input_files(shared_file("photos/dmlc_dog.jpg"))
+    page.get_by_label("input: a picture").set_input_files(shared_file(f"photos/{photograph}"))
     page.get_by_label("Runs").evaluate("(field) => (field.value = 1)")  # Firefox may fill behind the old number
     page.get_by_role("button", name="Run").click()
+
+
+def test_the_page_of_the_bundle_shows_boxes(page: Page, ultraface: tuple[Site, Case]) -> None:
+    site, _ = ultraface
+    run_page(page, site, "dmlc_dog.jpg")
     expect(page.locator("#outputs .detect label")).to_contain_text("face")
     expect(page.locator("#outputs .detect canvas")).to_have_attribute("width", "1024")
 
@@ -179,10 +184,7 @@ def test_labels_that_do_not_arrive(page: Page, resnet: tuple[Site, Case]) -> Non
 
 def test_the_page_of_the_bundle_shows_bars(page: Page, resnet: tuple[Site, Case]) -> None:
     site, case = resnet
-    page.goto(f"{site.url}bundle/index.html")
-    page.get_by_label("input: a picture").set_input_files(shared_file("photos/samoyed.jpg"))
-    page.get_by_label("Runs").evaluate("(field) => (field.value = 1)")  # Firefox may fill behind the old number
-    page.get_by_role("button", name="Run").click()
+    run_page(page, site, "samoyed.jpg")
     expect(page.get_by_role("status")).to_have_text(re.compile("^Done"))
     first = case.wanted["samoyed.jpg"]["output"][0]
     expect(page.locator("#outputs .classify label").first).to_contain_text(first["label"])

@@ -117,7 +117,7 @@ def site(folder: Path) -> Iterator[Site]:
 
 @pytest.fixture
 def quiet(page: Page, site: Site) -> Iterator[Page]:
-    """A page on whose console nothing is said, and that asks its own server alone."""
+    """A page that logs no error and requests nothing from other servers."""
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: said.append(str(error)))

@@ -74,7 +74,7 @@ def test_files_of_the_model_elsewhere(
         assert f"{network.url}weights-" in refused["message"]
 
 
-def test_a_server_that_allows_nobody_is_named(page: Page, tmp_path: Path) -> None:
+def test_a_server_without_cors_is_named(page: Page, tmp_path: Path) -> None:
     (tmp_path / "content").mkdir()
     with serve(tmp_path / "content") as other:
         folder = split(tmp_path / "site", tmp_path / "content", other.url, "esm")

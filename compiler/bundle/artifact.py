@@ -91,8 +91,8 @@ class DeviceArtifact:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class BundledAnswer:
-    """An answer that runs return under `name`, of a `kind` that the runtime knows. `outputs`, by their parts in it, are
-    what it is made of, `fields` the kind's own, as JSON."""
+    """An answer that runs return under `name`; `kind` is one of `runtime-js/answers`. `outputs`, by their parts in
+    it, are what it is made of, `fields` the kind's own, as JSON."""
 
     name: str
     kind: str

@@ -23,7 +23,7 @@ COMPRESSED = (".br", ".gz")
 """Suffixes of files that are others, compressed."""
 
 README_MARKER = "<!-- Written by webnn-compile. -->"
-"""First line of a package's README.md: one without it is somebody's own."""
+"""First line of a package's README.md: the folder is no bundle where it is missing."""
 MARKER = "// A model compiled by webnn-compile."
 """First line of every bundle's model.js."""
 _HASHED = re.compile(r"[a-z0-9_]+-([0-9a-f]{12})\.[a-z]+")

@@ -164,14 +164,11 @@ def _make_artifact(model: Source, work: Work, report: Report) -> Artifact:
     with work.timed("optimise"):
         optimised = optimise_model(graph, work)
         report.graph_nodes = len(optimised.graph.nodes)
-        on_processor = _lower_for_processor(optimised, work)
     if options.page:
         report.graphs = graph, optimised.graph
-    made = _make_parts(optimised, on_processor, work)
+    made = _make_parts(optimised, work)
     while lower_limits(made.parts, made.lowered, made.weights, work):
-        with work.timed("optimise"):
-            on_processor = _lower_for_processor(optimised, work)
-        made = _make_parts(optimised, on_processor, work)
+        made = _make_parts(optimised, work)
     lowered, weights = made.on_processor, made.weights
     report.parts = list(made.parts.values())
     if options.page:
@@ -218,7 +215,8 @@ def _make_artifact(model: Source, work: Work, report: Report) -> Artifact:
 def _packaging(model: Source, work: Work) -> Packaging:
     """The options' packaging, with what the model's file says of itself. It is read first: to read a large file again
     takes as much memory as to import it."""
-    card = describe_model(model)
+    with work.timed("import"):
+        card = describe_model(model)
     return replace(work.options.packaging, licence=card.licence, facts=tuple(card.facts()))
 
 
@@ -237,14 +235,11 @@ class _Parts:
         return [self.on_processor, *(own for own in self.lowered.values() if own is not self.on_processor)]
 
 
-def _lower_for_processor(optimised: Optimised, work: Work) -> Lowered:
-    processor = next(t for t in TARGETS.values() if isinstance(t, CpuTarget) and t.preference is not None)
-    return processor.lower(optimised, work)
-
-
-def _make_parts(optimised: Optimised, on_processor: Lowered, work: Work) -> _Parts:
+def _make_parts(optimised: Optimised, work: Work) -> _Parts:
     """Lowers and compiles for each target of the options, within the `filters` of the work."""
-    made = _Parts({}, {}, on_processor, Weights())
+    processor = next(t for t in TARGETS.values() if isinstance(t, CpuTarget) and t.preference is not None)
+    with work.timed("optimise"):
+        made = _Parts({}, {}, processor.lower(optimised, work), Weights())
     for target in [t for t in TARGETS.values() if t.name in work.options.targets]:
         own = made.on_processor
         if not isinstance(target, CpuTarget):

@@ -44,9 +44,8 @@ def page_memory(part: BundlePart, name: str, weights: Weights) -> PageMemory:
     """The memory of one backend of the model `name` while it loads, which is the peak: the largest, of modules for
     several processors."""
     if isinstance(part, WasmBuild):
-        held = len(weights.blob()) + sum(n for _, n in weights.halves)
         modules = (part.artifact, *part.artifact.in_bytes.values())
-        return max((_of_module(name, m, held) for m in modules), key=lambda m: m.total)
+        return max((_of_module(name, m, weights.memory_bytes) for m in modules), key=lambda m: m.total)
     assert isinstance(part, DeviceBuild)
     program, host = part.program, part.artifact.host
     uploaded = {program.values[c.value].storage for c in program.constants}

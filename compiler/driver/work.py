@@ -39,11 +39,15 @@ class Work:
     sounds: list[SoundInput] = field(default_factory=list)
     answers: list[Given] = field(default_factory=list)
     filters: dict[str, int] = field(default_factory=dict)
+    _announced: list[str] = field(default_factory=list)
     _files: list[RecordFile] = field(default_factory=list)
 
     @contextmanager
     def timed(self, name: str, detail: str = "") -> Iterator[None]:
-        self.phase(f"{name} ({detail})" if detail else name)
+        label = f"{name} ({detail})" if detail else name
+        if self._announced != [label]:  # or the same phase goes on
+            self._announced[:] = [label]
+            self.phase(label)
         start = time.perf_counter()
         yield
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start

@@ -80,6 +80,11 @@ class Weights:
             return layout, self.add(tensor, layout)
         return next(iter(placed.items()))
 
+    @property
+    def memory_bytes(self) -> int:
+        """The size in memory, with float16 parts widened."""
+        return self._memory_size
+
     def in_memory(self, offset: int) -> int:
         """The offset in memory of the part at `offset` of the file."""
         return self._in_memory[offset]

@@ -201,19 +201,19 @@ async function main() {
   });
 }
 
-let busy = false;
+let running = false;
 
 /**
  * Times are those of one task.
  * @param {() => Promise<void>} task
  */
 async function alone(task) {
-  if (busy) return;
-  busy = true;
+  if (running) return;
+  running = true;
   button.disabled = true;
   await task().catch(showFailure);
   button.disabled = false;
-  busy = false;
+  running = false;
 }
 
 /** @param {Error} error */

@@ -1,5 +1,5 @@
 // What `load({ cache: true })` keeps in the browser's Cache storage: the files of one bundle, each by the hash of what is in it.
-// A cache of each bundle has a name of its own, so that what another version of it left there can be told and removed.
+// Each bundle has a cache of its own, from which files of older versions are removed.
 
 /** @typedef {{ bytes: number, reason?: string }} Kept what came from there, and why the cache does not serve */
 /**
@@ -49,7 +49,7 @@ export const storeName = ({ name, weights, backends }) =>
   `webnn-compile ${name} ${/"(\w+:[^"]*\/)[^"/]*"/.exec(JSON.stringify([weights, backends]))?.[1]}`;
 
 /**
- * The functions by which a page asks about its cache and clears it.
+ * The size of a page's cache, and its removal.
  * @param {Parameters<typeof storeName>[0]} manifest
  * @returns {import('../model.js').ModelCache}
  */

@@ -133,7 +133,7 @@ def test_errors_go_to_standard_error(tmp_path: Path) -> None:
     done = subprocess.run([PROGRAM, "none.onnx", "--out", "out"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stdout == ""
-    assert done.stderr == "error: none.onnx: there is no such file; check the path\n"
+    assert done.stderr == "import ...\nerror: none.onnx: there is no such file; check the path\n"
 
 
 def test_output_cut_short(path: Path, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ test('a range is given as soon as it is whole', () => {
   assert.deepEqual(got, [1, 0]);
 });
 
-test('shards arrive in the order of the weights, few at a time, and are told at once', async () => {
+test('shards arrive in the order of the weights, few at a time, and are passed on at once', async () => {
   const specs = SHARDS.map((shard) => ({
     ...shard,
     url: `data:;base64,${Buffer.from(file(shard)).toString('base64')}`,

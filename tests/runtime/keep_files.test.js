@@ -98,7 +98,7 @@ test('without room or without Cache storage files come from the server, with the
   assert.match(none.kept.reason, /no Cache storage here/);
 });
 
-test('a page asks how much is kept, and clears it', async () => {
+test('the size of a cache, and its removal', async () => {
   pretend();
   const cache = cacheOf(MANIFEST);
   assert.equal(await cache.size(), 0);
