@@ -18,7 +18,7 @@ settings.load_profile("repeatable")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update-golden", action="store_true", help="write tests/golden/ anew; review the difference")
+    parser.addoption("--update-golden", action="store_true", help="write golden files, screenshots anew; review them")
     parser.addoption("--effort", choices=Effort.__args__, default="ci", help="how much runs: tests/effort.py")
 
 

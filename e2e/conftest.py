@@ -51,6 +51,12 @@ def page(shared_pages: SharedPages, browser: Browser, request: pytest.FixtureReq
         shared_pages.drop(browser)
 
 
+@pytest.fixture
+def update(request: pytest.FixtureRequest) -> bool:
+    """Stored screenshots are replaced, not compared with."""
+    return bool(request.config.getoption("update_golden"))
+
+
 @pytest.fixture(params=DEVICES)
 def backend(request: pytest.FixtureRequest) -> str:
     """Each of the GPU backends."""

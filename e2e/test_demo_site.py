@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from axe import check, need_axe
+from check_pages import Seen, check_pages, need_axe
 from compiled import ROOT, shared_file
 from devices import need_backend
 from documentation import blocks
@@ -200,11 +200,12 @@ def test_backends(quiet: Page, site: Site) -> None:
     assert quiet.locator(".bar").nth(1).evaluate("bar => bar.getBBox().width") > 0
 
 
-def test_axe_finds_nothing(shared_pages: SharedPages, browser: Browser, site: Site) -> None:
+def test_pages_as_people_see_them(shared_pages: SharedPages, browser: Browser, site: Site, update: bool) -> None:
     need_axe()
     if browser is not need_browser(shared_pages, "chromium"):
-        pytest.skip("what axe reads is the same in Chromium")
-    check(browser, {site.url + name: "body[data-state=ready]" for name in PAGES[1:]})
+        pytest.skip("screenshots are Chromium's")
+    ready = "body[data-state=ready]"
+    check_pages(browser, [Seen(Path(name).stem, site.url + name, ready) for name in PAGES[1:]], update)
 
 
 def test_pages_link_to_each_other(quiet: Page, site: Site) -> None:
