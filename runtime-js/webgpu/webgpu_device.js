@@ -86,7 +86,7 @@ export const nameOf = (info) => {
  */
 export async function untilDone(queue, done) {
   // Firefox looks whether something is done when something is submitted, else ten times a second.
-  let waiting = !!globalThis.navigator?.userAgent.includes('Firefox');
+  let waiting = !!globalThis.navigator?.userAgent?.includes('Firefox');
   const stop = () => {
     waiting = false;
   };

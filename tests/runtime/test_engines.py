@@ -15,12 +15,13 @@ import onnx
 import pytest
 from cli.command import run
 from control_flow import MODELS, SIZES, feeds, results
+from drivers import need_driver
 from node_programs import need
 from onnx_models import Array, assert_close, onnxruntime_results
 from seven_bits import seven_bits
 
 SCRIPT = Path(__file__).with_name("run_bundle.mjs")
-ENGINES = {"node": (), "deno": ("run", "--allow-read", "--allow-env"), "bun": ()}
+ENGINES = {"node": (), "deno": ("run", "--allow-read", "--allow-env", "--unstable-webgpu"), "bun": ()}
 REPEAT = 6
 
 
@@ -52,10 +53,12 @@ def as_data(given: Mapping[str, Array]) -> dict[str, Any]:
     return {n: {"dtype": a.dtype.name, "shape": a.shape, "values": a.ravel().tolist()} for n, a in given.items()}
 
 
-def play(engine: str, folder: Path, name: str, runs: list[dict[str, Array]], **more: object) -> Any:
+def play(
+    engine: str, folder: Path, name: str, runs: list[dict[str, Array]], script: Path = SCRIPT, **more: object
+) -> Any:
     bundle = (folder / name / "model.js").as_uri()
     given = {"bundle": bundle, "repeat": REPEAT, "runs": [as_data(r) for r in runs], **more}
-    return json.loads(execute(engine, SCRIPT, folder=folder, given=json.dumps(given)))
+    return json.loads(execute(engine, script, folder=folder, given=json.dumps(given)))
 
 
 def arrays(found: Mapping[str, Any], expected: Mapping[str, Array]) -> dict[str, Array]:
@@ -113,6 +116,22 @@ def test_outputs_go_into_arrays_of_the_callers(name: str, bundles: Path) -> None
             n: (f["shape"], f["values"]) for n, f in found["fresh"].items()
         }
         assert {f["buffer"] for f in found["into"].values()} == {8192}
+
+
+@pytest.mark.parametrize("navigator", ["of Deno", "with a gpu alone"])
+def test_webgpu_outside_a_browser(navigator: str, bundles: Path) -> None:
+    """That of Deno, and what a package for Node.js is installed as: `navigator = { gpu }`."""
+    need_driver("webgpu")
+    script = bundles / "webgpu.mjs"
+    alone = "Object.defineProperty(globalThis, 'navigator', { value: { gpu: navigator.gpu } });\n"
+    script.write_text((alone if navigator == "with a gpu alone" else "") + SCRIPT.read_text())
+    given = [feeds("branch", rows, seed) for rows, seed in ((24, 0), (3, 1), (7, 2))]
+    answer = play("deno", bundles, "branch", given, script=script, backend="webgpu")
+    assert answer["backend"] == "webgpu"
+    for one, found in zip(given, answer["found"], strict=True):
+        expected = results(MODELS["branch"](), one)
+        for kind in ("fresh", "into", "again"):
+            assert_close(arrays(found[kind], expected), expected, 1e-4)
 
 
 def test_a_bundle_in_a_commonjs_project(bundles: Path) -> None:
