@@ -128,7 +128,7 @@ class WebGl:
             render(lowered, partly=kernel.row),
             tuple(Param(b.dtype, "write" if b is lowered.params[-1] else "read") for b in lowered.params),
             (*live_area(scheduled, own_texel(lowered), places[out].width, places[out].height), places[out].layers),
-            count_work(naive),
+            count_work(naive, scheduled),
             sum(b.size * b.dtype.bytes for b in naive.params),
             declarations=declare(lowered),
             scalars=lowered.scalars,

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from ..dtypes import I32
-from ..ir.forms import Contraction
+from ..ir.forms import Contraction, Transform
 from ..ir.nodes import Binary, Expr, For, If, Kernel, Load, Node, Unary
 from ..ir.rewrite import children
 
 
-def count_work(kernel: Kernel) -> int:
-    """Operations on floats of one launch of a naive kernel, every function counting as one; of a product of integers
-    those on its elements."""
-    return _count(kernel.body, any(isinstance(f, Contraction) and f.sum == I32 for f in kernel.forms))
+def count_work(naive: Kernel, scheduled: Kernel) -> int:
+    """Operations on floats of one launch, every function counting as one; of a product of integers those on its
+    elements. Those of a transform are counted as scheduled, without the zeros of its matrices and with sums made once:
+    the naive kernel has the product with both matrices for each element."""
+    counted = scheduled if any(isinstance(f, Transform) for f in naive.forms) else naive
+    return _count(counted.body, any(isinstance(f, Contraction) and f.sum == I32 for f in naive.forms))
 
 
 def _count(n: Node, integers: bool) -> int:

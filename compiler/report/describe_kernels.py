@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 from ..choices import Listed
 from ..codegen.device_backend import DeviceBackend
 from ..cpu.compile_for_cpu import schedule_kernel
 from ..glsl.compose import compose
-from ..ir.forms import Transform
-from ..ir.nodes import Kernel as Loops
 from ..ir.sizes import text_of
 from ..passes.count_work import count_work
 from ..pipeline.plan_kernels import PlannedKernel
 from ..program.device_program import DeviceKernel, DeviceProgram
 from ..program.program import Program
 from ..system.recursion import deep_recursion
-from ..system.run_passes import Observer
 from ..target import Target
 from .page_data import Decided, Kernel
-
-SCHEDULES = ("schedule_simt", "schedule_fragment")
-"""The stages of GPUs after which a kernel is scheduled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +51,7 @@ def _cpu_kernels(
         yield Kernel(
             name,
             _form(planned),
-            _operations(planned.naive, scheduled),
+            count_work(planned.naive, scheduled),
             size,
             "",
             _decided(listed),
@@ -70,28 +63,23 @@ def _cpu_kernels(
 
 @deep_recursion()
 def describe_device_kernels(
-    program: DeviceProgram, launched: Mapping[int, Launched], make: Callable[[Observer], DeviceBackend]
+    program: DeviceProgram, launched: Mapping[int, Launched], backend: DeviceBackend
 ) -> tuple[Kernel, ...]:
-    """All kernels of a program for a GPU, whose backend `make` returns."""
-    seen: dict[str, Any] = {}
-    backend = make(seen.__setitem__)
-    return tuple(_device_kernel(k, launched.get(i), backend, seen) for i, k in enumerate(program.kernels))
+    """All kernels of a program for a GPU, which `backend` compiled."""
+    return tuple(_device_kernel(k, launched.get(i), backend) for i, k in enumerate(program.kernels))
 
 
-def _device_kernel(
-    kernel: DeviceKernel, launched: Launched | None, backend: DeviceBackend, seen: dict[str, Any]
-) -> Kernel:
+def _device_kernel(kernel: DeviceKernel, launched: Launched | None, backend: DeviceBackend) -> Kernel:
     source = kernel.source if kernel.declarations is None else compose(kernel)
     if launched is None:
         return Kernel(kernel.name, "", kernel.flops, kernel.bytes, _extent(kernel), (), None, source, ())
     planned = launched.planned
     listed = Listed(planned.choices)
     backend.compile_kernel(planned.naive, planned.placements, listed)
-    scheduled = next(seen[stage] for stage in SCHEDULES if stage in seen)
     return Kernel(
         kernel.name,
         _form(planned),
-        _operations(planned.naive, scheduled),
+        kernel.flops,
         kernel.bytes,
         _extent(kernel),
         _decided(listed),
@@ -99,13 +87,6 @@ def _device_kernel(
         source,
         launched.steps,
     )
-
-
-def _operations(naive: Loops, scheduled: Loops) -> int:
-    """Operations of one launch. Those of a transform are counted as scheduled, without the zeros of its matrices and
-    with sums made once: the naive kernel has the product with both matrices for each element."""
-    transforms = any(isinstance(f, Transform) for f in naive.forms)
-    return count_work(replace(scheduled, forms=naive.forms) if transforms else naive)
 
 
 def _extent(kernel: DeviceKernel) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import zip_longest
 
 from ..codegen.render_host import kernel_text
@@ -24,6 +23,7 @@ from ..program.device_program import Launch as DeviceLaunch
 from ..program.find_prepared import find_prepared
 from ..program.live_ranges import owner_of
 from ..program.program import Launch, Program
+from ..system.run_passes import ignore
 from ..tensor import Tensor
 from ..tensor.steps import leaves
 from .describe_kernels import Launched, describe_cpu_kernels, describe_device_kernels
@@ -112,7 +112,7 @@ def _device(report: Report, build: DeviceBuild, options: Options) -> Target:
         row.name,
         row.about,
         row.stages()[-1],
-        describe_device_kernels(program, _launched(planned, build.plan), partial(row.backend, options)),
+        describe_device_kernels(program, _launched(planned, build.plan), row.backend(options, ignore)),
         _steps(lowered, planned, build.plan, options.profiles.get(row.name)),
         describe_storages(program),
         build.code_bytes,

@@ -122,7 +122,7 @@ class ComputeBackend(ABC):
             source=source,
             params=params,
             grid=grid.sizes,
-            flops=count_work(naive),
+            flops=count_work(naive, scheduled),
             bytes=sum(prod(b.shape) * b.dtype.bytes for b in lowered.params),
             with_subgroups=with_subgroups,
             features=self.find_features(lowered),

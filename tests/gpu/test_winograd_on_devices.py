@@ -101,6 +101,18 @@ def test_windows_of_a_large_image(backend: str) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+def test_operations_of_transforms_are_those_of_their_code(backend: str) -> None:
+    """Tiles of 4 x 4: the windows take at least 12 products with a matrix, of 6 elements each, and on WebGL, where a
+    fragment has a part of a row, some of them several times. Each element as a product with both matrices, from their
+    definition, would take 36 x 36 terms of 3 operations."""
+    program, _ = compiled(Case((1, 16, 16, 16), 16).proto, backend, always((4, 4)))
+    flops = {s.name: program.kernels[s.kernel].flops for s in program.launches}
+    windows = 4 * 4 * 16
+    assert 12 * 6 * windows < flops["winogradinput"] < 12 * 6 * 10 * windows
+    assert flops["winogradproducts"] == 2 * 36 * 16 * windows
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("tile", [(2, 2), (4, 2), (4, 4)], ids=str)
 def test_transforms_are_written_out(tile: OutputTile, backend: str) -> None:
     """No loop is left in them, and on WebGL a row of windows or results shares its texels."""

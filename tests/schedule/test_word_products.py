@@ -181,4 +181,4 @@ def test_extremes(target: str, sign: int) -> None:
 def test_products_of_integers_count_as_work() -> None:
     w = random_integers(np.random.default_rng(5), (40, 32), np.int8)
     lowered = lower_model(run_graph_passes(import_model(integer_product("MatMulInteger", (12, 40), w, (0, 0)))))
-    assert count_work(lowered.kernels[-1]) == 2 * 12 * 40 * 32
+    assert count_work(lowered.kernels[-1], lowered.kernels[-1]) == 2 * 12 * 40 * 32
