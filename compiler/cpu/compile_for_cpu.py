@@ -25,6 +25,7 @@ from ..passes.relax_extremes import relax_extremes
 from ..passes.unroll_in_order import unroll_in_order
 from ..passes.unroll_loops import unroll_loops
 from ..passes.vectorize_loops import vectorize_loops
+from ..pipeline.describe_forms import describe_forms
 from ..pipeline.lazy_kernels import (
     LAYOUTS,
     Layouts,
@@ -288,7 +289,7 @@ class _Launches:
         *others, result = self._layouts[at]
         arguments = [self._slot(t, layout) for t, layout in zip((*group.reads, *group.scratch), others, strict=True)]
         arguments.append(output or self._slot(group.output, result))
-        origin, forms = group.origin, tuple(map(str, naive.forms))
+        origin, forms = group.origin, describe_forms(naive, group.reads)
         return Launch(at, naive.name, tuple(arguments), origin.nodes, origin.ops, naive.scalars, forms)
 
     def _kernel(self, naive: Kernel, choices: Choices = DEFAULT) -> int:

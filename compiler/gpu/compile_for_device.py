@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ..codegen.device_backend import CompiledKernel
 from ..ir.nodes import Scalar
+from ..pipeline.describe_forms import describe_forms
 from ..pipeline.lowered import Lowered
 from ..program.device_program import DeviceProgram, HostCall, Launch, Port, ReadScalar, ScalarLocation, Step
 from ..program.live_ranges import owner_of
@@ -135,7 +136,7 @@ def _launch(
         constants.numbers[constant_use(t, b, place)] if t.is_constant else numbers[t]
         for t, b, place in zip((*g.reads, result), compiled.params, compiled.placements, strict=True)
     )
-    forms = tuple(map(str, naive.forms))
+    forms = describe_forms(naive, g.reads)
     return Launch(kernel, naive.name, tuple(arguments), g.origin.nodes, g.origin.ops, naive.scalars, forms)
 
 
