@@ -7,7 +7,6 @@ import shutil
 import stat
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -325,26 +324,43 @@ def test_a_folder_below_its_limit_keeps_everything(folder: Path) -> None:
     assert len(entries(folder)) == 1
 
 
-def test_a_folder_is_walked_once_in_ten_minutes(folder: Path) -> None:
-    """By all processes together: in a folder of many entries a walk takes longer than a compilation."""
+def test_a_folder_is_walked_after_a_part_of_its_limit(folder: Path) -> None:
+    """By whichever process wrote it: in a folder of many entries a walk takes longer than a compilation."""
 
-    def left_after(limit: int) -> int:
-        store = Cache(folder, limit_bytes=limit)
-        store.put("code", "more", b"data")
+    def left_after(name: str, size: int) -> int:
+        store = Cache(folder, limit_bytes=64 * 1024)
+        store.put("code", name, np.random.default_rng(0).bytes(size))
         store.trim()
-        return len(entries(folder))
+        return len([p for p in entries(folder) if p.suffix == ".entry"])
 
-    mark = folder / "trimmed"
-    assert left_after(10_000) == 1
-    assert left_after(1) == 1
-    for age, left in ((590, 1), (610, 0)):
-        then = time.time() - age
-        os.utime(mark, (then, then))
-        assert left_after(1) == left
-    assert mark.stat().st_mtime > time.time() - 60
-    later = time.time() + 9999  # a clock that was wrong
-    os.utime(mark, (later, later))
-    assert left_after(1) == 0
+    assert left_after("first", 100_000) == 0, "there was no count yet"
+    assert (folder / "written").stat().st_size == 0
+    (folder / "00").mkdir(exist_ok=True)
+    (folder / "00" / "of another process.entry").write_bytes(bytes(100_000))
+    assert [left_after(str(n), 500) for n in range(4)] == [2, 3, 4, 5]
+    assert (folder / "written").stat().st_size == 4
+    assert stat.S_IMODE((folder / "written").stat().st_mode) == 0o600
+    assert left_after("last", 500) == 5, "the oldest is gone"
+    (folder / "written").unlink()
+    assert left_after("again", 500) == 6
+
+
+def test_a_walk_survives_files_that_vanish(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process deletes all of them between the list of the names and the look at each."""
+    store = Cache(folder, limit_bytes=1000)
+    for n in range(4):
+        store.put("code", str(n), np.random.default_rng(n).bytes(1000))
+    listed = cache_module._files_of(folder)
+    first = next(listed)
+
+    def vanish(_: Path) -> list[os.DirEntry[str]]:
+        found = [first, *listed]
+        shutil.rmtree(folder)
+        return found
+
+    monkeypatch.setattr(cache_module, "_files_of", vanish)
+    store.trim()
+    assert not folder.exists()
 
 
 def test_the_key_depends_on_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

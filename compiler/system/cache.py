@@ -3,7 +3,8 @@
 Any number of processes may use one folder: an entry is written to a temporary file and then renamed, and has a
 checksum, so that a reader finds all of it or nothing. An unreadable entry counts as missing; with a read-only folder
 nothing is written, and `note` reports it. Entries are executed, so a folder or an entry that other users can write to,
-or that belongs to one, is ignored. Where the folder exceeds its limit, the least recently read entries are deleted.
+or that belongs to one, is ignored. After every 32 MB that are written, the least recently read entries are deleted
+where the folder exceeds its limit.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import tempfile
 import time
 import warnings
 import zlib
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
@@ -29,10 +31,11 @@ _UNFINISHED = ".unfinished"
 _TOUCHED_SECONDS = 3600.0
 """The access time of an entry that is read is updated at most this often; an unfinished file older than this is
 deleted."""
-_TRIMMED = "trimmed"
-"""An empty file, as old as the last walk over a folder's entries."""
-_TRIM_SECONDS = 600.0
-"""So often at most a folder is walked: 26,000 entries take 0.25 s, four times what compiling one operator does."""
+_WRITTEN = "written"
+"""A file of one byte for each KiB that processes wrote since the last walk over a folder: appending is atomic."""
+_PARTS = 16
+"""A folder is walked after each of so many parts of its limit: 26,000 entries take up to a second, many times what
+compiling one operator does."""
 
 
 class Cache:
@@ -49,7 +52,7 @@ class Cache:
         self._limit = limit_bytes
         self._memory: dict[str, bytes] = {}
         self._asked: set[str] = set()
-        self._wrote = False
+        self._written = 0
 
     def get(self, kind: str, key: str) -> bytes | None:
         """The entry's data, from this process or another; None for a missing or damaged entry."""
@@ -71,41 +74,52 @@ class Cache:
         self._memory[name] = data
         if self.folder is not None and self.note is None:
             try:
-                self._write(self._path(name), _seal(name, data))
-                self._wrote = True
+                sealed = _seal(name, data)
+                self._write(self._path(name), sealed)
+                self._written += len(sealed)
             except OSError as error:
                 self.note = f"nothing is written to {self.folder}: {error.strerror or error}"
 
     def trim(self) -> None:
-        """Deletes the least recently used entries of a folder above its limit, down to three quarters of it; at most
-        once in ten minutes, by whichever process."""
-        if self.folder is None or not self._wrote:
+        """Deletes the least recently used entries of a folder above its limit, down to three quarters of it, where
+        enough was written since that was done last, by whichever process."""
+        if self.folder is None or not self._written or not self._count_written():
             return
-        self._wrote = False
         now = time.time()
-        mark = self.folder / _TRIMMED
-        with suppress(OSError):
-            if 0 <= now - mark.stat().st_mtime < _TRIM_SECONDS:
-                return
-        with suppress(OSError):
-            mark.touch(0o600)
-        entries: list[tuple[float, int, Path]] = []
-        for path in self.folder.glob("*/*"):
+        entries: list[tuple[float, int, str]] = []
+        for file in _files_of(self.folder):
             with suppress(OSError):
-                status = path.stat()
-                if path.suffix == _SUFFIX:
-                    entries.append((status.st_mtime, status.st_size, path))
-                elif path.suffix == _UNFINISHED and now - status.st_mtime > _TOUCHED_SECONDS:
-                    path.unlink()
+                status = file.stat(follow_symlinks=False)
+                if file.name.endswith(_SUFFIX):
+                    entries.append((status.st_mtime, status.st_size, file.path))
+                elif file.name.endswith(_UNFINISHED) and now - status.st_mtime > _TOUCHED_SECONDS:
+                    os.unlink(file.path)
         size = sum(s for _, s, _ in entries)
         if size <= self._limit:
             return
         for _, bytes_, path in sorted(entries):
             with suppress(OSError):
-                path.unlink()
+                os.unlink(path)
             size -= bytes_
             if size <= self._limit * 3 // 4:
                 return
+
+    def _count_written(self) -> bool:
+        """Adds what this object wrote to the folder's count; whether a walk is due, for which the count begins anew. It
+        is due where there is no count, as in a folder of an earlier version."""
+        assert self.folder is not None
+        counted = self.folder / _WRITTEN
+        written, self._written = -(-self._written // 1024), 0
+        begun = counted.exists()
+        try:
+            with open(counted, "ab", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+                file.write(bytes(min(written, self._limit // 1024 + 1)))
+                due = not begun or file.tell() * 1024 * _PARTS > self._limit
+                if due:
+                    file.truncate(0)
+        except OSError:
+            return False
+        return due
 
     def _path(self, name: str) -> Path:
         assert self.folder is not None
@@ -141,6 +155,15 @@ class Cache:
             # Windows: another process has the entry open, so it is there already.
             if not isinstance(error, PermissionError) or not path.exists():
                 raise
+
+
+def _files_of(folder: Path) -> Iterator[os.DirEntry[str]]:
+    """The files of a folder's folders; those that other processes delete meanwhile may be among them."""
+    with suppress(OSError):
+        for part in os.scandir(folder):
+            with suppress(OSError):
+                if part.is_dir(follow_symlinks=False):
+                    yield from os.scandir(part.path)
 
 
 def _seal(name: str, data: bytes) -> bytes:
