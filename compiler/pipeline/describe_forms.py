@@ -31,7 +31,7 @@ def describe_forms(naive: Kernel, reads: Sequence[Tensor]) -> tuple[str, ...]:
 
 
 def _types(product: Product, form: Contraction, few_bits: Mapping[Buffer, str]) -> str:
-    """Types of operands and sums; of integer products by blocks, whose sums have scales, the operands inside a block."""
+    """Types of operands and sums; of integer products by blocks, whose sums have scales, the operands in a block."""
     for n in walk(product.a):
         if isinstance(n, Binary) and n.op in DOTS:
             elements = {word: e for e, word in DOTS[n.op].words.items()}
