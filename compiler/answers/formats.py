@@ -163,7 +163,7 @@ def parse_answer(text: str) -> Answer:
     """`[OUTPUT=]KIND[=PRESET][,OPTION...]`, such as classify,top=3. Raises InputError."""
     found = _TEXT.fullmatch(text)
     if found is None:
-        raise InputError(f"--answer {text}: it has none of {', '.join(KINDS)}; give one, such as classify,top=5")
+        raise InputError(f"--answer {text}: it names no kind; choose one of {', '.join(KINDS)}, as in classify,top=5")
     options: dict[str, str | None] = {}
     for part in (found["options"] or "").split(",")[1:]:
         name, _, value = part.partition("=")

@@ -18,11 +18,20 @@ _ARGUMENTS = "webnn_compile.arguments"
 
 
 class RepeatableCommand(click.Command):
-    """A command that keeps its arguments as they were given."""
+    """A command that keeps its arguments as they were given, and says of one too many how a list is written."""
+
+    allow_extra_args = True
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta[_ARGUMENTS] = tuple(args)
-        return super().parse_args(ctx, args)
+        rest = super().parse_args(ctx, args)
+        if rest and not ctx.resilient_parsing:
+            raise click.UsageError(
+                f"{rest[0]!r} is one argument too many: an option takes one value, lists have commas "
+                "(--targets webgpu,wasm), and names with spaces stand in quotes",
+                ctx,
+            )
+        return rest
 
 
 def repeat(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> Any:

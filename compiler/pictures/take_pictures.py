@@ -77,7 +77,8 @@ def fit_picture(value: Value, form: PictureFormat) -> PictureInput:
         other = 3 if channels == 1 else 1
         hint = ""
         if len(shape) == 4 and other in (shape[1], shape[3]):
-            hint = f': give "colours" as {"grey" if other == 1 else "rgb or bgr"}'
+            colours = "grey" if other == 1 else "rgb"
+            hint = f': give a format with "colours": "{colours}", as a file, --picture {value.name}=FILE.json'
         raise InputError(f"{what} fills one of {fitting}{hint}")
     sides = shape[2:] if planar else shape[1:3]
     chosen = []

@@ -27,8 +27,8 @@ def test_texts(text: str, expected: Answer) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("boxes", "--answer boxes: it has none of classify"),
-        ("x=", "--answer x=: it has none of classify"),
+        ("boxes", "--answer boxes: it names no kind; choose one of classify"),
+        ("x=", "--answer x=: it names no kind; choose one of classify"),
         ("classify=yolox", "'yolox' is unknown; give classify,top=5"),
         ("classify,best", "'best' is unknown; give classify,top=5"),
         ("classify,top=0", "top is '0'; give a number from 1"),

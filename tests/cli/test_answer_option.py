@@ -48,7 +48,7 @@ def test_a_bundle_without_answers_has_no_line_of_them() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--answer", "guess"), "guess: it has none of classify, detect, mask"),
+        (("--answer", "guess"), "guess: it names no kind; choose one of classify, detect, mask"),
         (("--answer", "mask"), "--answer mask: it needs one input of pixels"),
         (("--labels", "labels.txt"), "--labels labels.txt: labels are of answers: say which, as in --answer classify"),
         (("--answer", "classify", "--labels", "none.txt"), "--labels none.txt: it cannot be read"),

@@ -131,6 +131,7 @@ BAD_OPTIONS: Mapping[str, tuple[Sequence[str], str]] = {
     "a form for a host alone": (["--coop-coep", "--single-file"], r"--coop-coep and --single-file exclude each other"),
     "a global of a module": (["--global-name", "net"], r"--global-name is for --format iife"),
     "no such option": (["--frobnicate"], r"No such option.*--frobnicate"),
+    "a list without commas": (["--targets", "webgl", "wasm"], "'wasm' is one argument too many: .*lists have commas"),
 }
 
 
