@@ -39,7 +39,7 @@ def test_result_and_info(page: Page, site: Site, worker: bool) -> None:
         "memoryBytes": 65536,
         "kernels": 1,
         "products": {"float32 and float32 in float32": 1},
-        "abi": 4,
+        "abi": 5,
     }
 
 

@@ -1,7 +1,8 @@
-"""Start-up: code is compiled and instantiated, shaders are compiled, while weights are still on their way."""
+"""Start-up: code is compiled and instantiated, shaders are compiled, filters are prepared, while weights arrive."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,29 +10,39 @@ import pytest
 from device_artifacts import host_artifact, tiny_device_artifact
 from devices import DEVICES, C, W, expected, open_bundle, value, write_site
 from playwright.sync_api import Page
+from prepared_artifact import PART, PARTS, prepared_artifact, prepared_weights
 from server import Site, serve
 from tiny_artifact import tiny_artifact
+from webnn_compile.bundle import write_bundle
 
 BEGIN = """(options) => {
   globalThis.instances = 0;
   const { instantiate } = WebAssembly;
   WebAssembly.instantiate = async (...given) => {
-    const instance = await instantiate(...given);
+    const { exports } = await instantiate(...given);
     instances++;
-    return instance;
+    const prepare = exports.prepare && ((weights, arena, number) => {
+      prepared.push(number);
+      exports.prepare(weights, arena, number);
+    });
+    return { exports: { ...exports, ...(prepare && { prepare }) } };
   };
+  globalThis.prepared = [];
   globalThis.seen = {};
   globalThis.loading = bundle.load({ ...options, onProgress: (p) => { seen[p.phase] = p; } });
   loading.catch((error) => { globalThis.failed = String(error); });
 }"""
-"""Begins to load: `instances` of this thread so far, what was last `seen` of each phase, `failed` where it did."""
+"""Begins to load: `instances` of this thread so far, numbers of what was `prepared`, what was `seen` last of each
+phase, `failed` where it did."""
 
 
 @pytest.fixture(scope="module")
 def folder_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     bundles = {"cpu": tiny_artifact(), "tiny": tiny_device_artifact(*DEVICES)}
     bundles |= {f"host-{backend}": host_artifact(backend) for backend in DEVICES}
-    with serve(write_site(tmp_path_factory.mktemp("start_up"), bundles)) as served:
+    folder = write_site(tmp_path_factory.mktemp("start_up"), bundles)
+    write_bundle(prepared_artifact(), folder / "prepared", shard_bytes=1024)
+    with serve(folder) as served:
         yield served
 
 
@@ -99,3 +110,34 @@ def test_the_host_is_instantiated_while_weights_arrive(page: Page, site: Site, b
       return [Number(output[63]), model.backend];
     """
     assert value(page, script) == [19, backend]
+
+
+def test_weights_are_prepared_while_others_arrive(page: Page, site: Site) -> None:
+    """Two shards are a part; the first half of the fifth and sixth one is there."""
+    open_bundle(page, site, "prepared")
+    text = page.evaluate("async () => (await fetch('prepared/model.js')).text()")
+    shards = re.findall(r"weights-\w+\.bin", text)
+    site.requests.clear()
+    site.faults = dict.fromkeys(shards[4:6], "wait")
+    begin(page, worker=False)
+    page.wait_for_function("() => globalThis.failed || (prepared.length === 2 && seen.weights.loaded === 5 * 1024)")
+    assert page.evaluate("[globalThis.failed, prepared]") == [None, [0, 1]]
+    site.release.set()
+    script = "return [await (await loading).run({ input: new Float32Array(2048) }), prepared]"
+    result, numbers = value(page, script)
+    assert result["output"] == (2 * prepared_weights()).tolist()
+    assert numbers == list(range(PARTS))
+    # Those of another backend alone are not fetched.
+    fetched = {path.rsplit("/", 1)[1] for path in site.requests if path.endswith(".bin")}
+    assert fetched == set(shards[: 4 * PARTS * PART // 1024])
+
+
+@pytest.mark.parametrize("worker", [True, False], ids=["worker", "inline"])
+def test_weights_are_prepared_when_code_comes_last(page: Page, site: Site, worker: bool) -> None:
+    site.faults = {"relaxed-*.wasm": "wait"}
+    open_bundle(page, site, "prepared")
+    begin(page, worker=worker)
+    page.wait_for_function("() => globalThis.failed || seen.weights?.loaded === 8192")
+    site.release.set()
+    result = value(page, "return (await loading).run({ input: new Float32Array(2048).fill(1) })")
+    assert result["output"] == (2 * prepared_weights() + 1).tolist()

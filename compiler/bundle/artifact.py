@@ -35,8 +35,9 @@ class WasmArtifact:
 
     A module imports `env.memory`, keeps its stack and static data below `heap_base` (bytes) and exports
     `run(weights: i32, arena: i32)`, both byte addresses. `arena_bytes` holds inputs, outputs and intermediates. Where
-    it exports `prepare`, of the same signature, that is called once, before the first run, and fills `prepared_bytes`
-    after the weights.
+    it exports `prepare(weights, arena, number)`, that is called once for each of `needs`, in order and before the first
+    run, and fills `prepared_bytes` after the weights; `needs` are how many bytes of the weights must be in memory then.
+    `weights_bytes` are those of the weights in memory that it reads, None for all.
 
     A module with loops for several threads imports `env.parallel_for(body, arguments, extent)` and exports
     `chunk(body, arguments, begin, end)` and `__stack_pointer`. `shared_at` is the offset of the byte that is 3 instead
@@ -58,6 +59,8 @@ class WasmArtifact:
     in_bytes: Mapping[str, WasmArtifact] = field(default_factory=dict)
     inputs: tuple[TensorSpec, ...] = ()
     outputs: tuple[TensorSpec, ...] = ()
+    needs: tuple[int, ...] = ()
+    weights_bytes: int | None = None
 
     @property
     def backend(self) -> str:
@@ -67,7 +70,8 @@ class WasmArtifact:
 @dataclass(frozen=True, slots=True)
 class HostArtifact:
     """A device program's host in wasm. `module` is as a WasmArtifact's, but exports `segment_0`, `segment_1`, ..., one
-    for each HostCall, in place of `run`. Its weights are `weights_bytes` of the bundle's from `weights_offset` on."""
+    for each HostCall, in place of `run`; `prepare` counts the calls of its function of this name. Its weights are
+    `weights_bytes` of the bundle's from `weights_offset` on."""
 
     module: bytes
     heap_base: int
@@ -75,6 +79,7 @@ class HostArtifact:
     weights_offset: int = 0
     weights_bytes: int = 0
     prepared_bytes: int = 0
+    prepare: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from .place_memory import MemoryLayout, place_memory
 from .render_device import render_device, render_steps
 from .size_data import Numbers, dimension_data, number_scalars, refusal_data, size_data
 
-ABI = 4
+ABI = 5
 """The format of manifest, device programs and modules; load.js checks it."""
 
 SHARD_BYTES = 2 * 2**20
@@ -118,6 +118,10 @@ def _program(artifact: Artifact, part: WasmArtifact) -> tuple[Fields, list[Bundl
         "memory": _memory(memory),
         "steps": _file(steps),
     }
+    if part.needs:
+        fields["prepare"] = list(part.needs)
+    if part.weights_bytes not in (None, artifact.weight_memory):
+        fields["weightsBytes"] = part.weights_bytes
     numbers = number_scalars(artifact.dimensions, artifact.outputs, artifact.refusals)
     if numbers:
         fields["scalars"] = [part.scalars[s] for s in numbers]
@@ -141,6 +145,7 @@ def _device(name: str, part: DeviceArtifact) -> tuple[Fields, list[BundleFile]]:
         "module": _file(module),
         "memory": _memory(memory),
         "weights": {"offset": host.weights_offset, "bytes": host.weights_bytes},
+        "prepare": host.prepare,
     }
     return fields, [program, module]
 

@@ -41,6 +41,7 @@ def render_host(
     *,
     profiled: bool = False,
     apart: bool = False,
+    numbered: bool = False,
 ) -> None:
     """Adds the kernels and `void run(ptr weights, ptr arena)`, which calls them in order (`segment_0`, `segment_1`, ...
     for a program in segments); beside it the function `prepare` of the same signature, where the program has anything
@@ -49,7 +50,9 @@ def render_host(
     With `profiled` there is `profile` too, the same as `run` but with a call of `clock()` after each launch, or where
     launches are repeated of `clock_launch(i32)`, with its number. What is prepared follows the weights, whose size is
     aligned (`plan_memory`); with `apart` it lies elsewhere: then the functions are `(ptr weights, ptr prepared, ptr
-    arena)`, and hidden from those who load a library. Kernels whose code `cache` holds are not rendered.
+    arena)`, and hidden from those who load a library. With `numbered`, `void prepare(ptr weights, ptr arena, i32
+    number)` carries out one launch, so that it need not wait for the weights of others. Kernels whose code `cache`
+    holds are not rendered.
     """
     names = []
     for number in range(len(program.kernels)):
@@ -64,7 +67,10 @@ def render_host(
     memory = [f"ptr %{region.value}" for region in Region if apart or region != Region.PREPARED]
     for entry, steps in functions.items():
         f = HostFunction(module, program, names, memory, prepared, profiled=entry == PROFILE)
-        f.steps(steps)
+        if numbered and entry == PREPARE:
+            f.one_of(program.prepare)
+        else:
+            f.steps(steps)
         module.add(entry, f.text("hidden " if apart else ""), internal=False)
 
 
@@ -154,6 +160,18 @@ class HostFunction(ExpressionWriter):
             part.launches(launches[i : i + STEPS])
             name = self.module.add("steps", part.text("internal "))
             self.emit(f"call void @{name}({', '.join([*self.memory, *(f'i32 {c}' for c in counters)])})")
+
+    def one_of(self, launches: Sequence[Launch]) -> None:
+        """The launch with the number that is passed."""
+        self.counters = ["%number"]
+        labels, done = [self.label("launch") for _ in launches], self.label("done")
+        cases = " ".join(f"i32 {i}, label %{label}" for i, label in enumerate(labels))
+        self.emit(f"switch i32 %number, label %{done} [{cases}]")
+        for label, launch in zip(labels, launches, strict=True):
+            self._begin(label)
+            self.launch(launch)
+            self.emit(f"br label %{done}")
+        self._begin(done)
 
     def launch(self, launch: Launch) -> None:
         arguments = [f"ptr {self.address(slot)}" for slot in launch.arguments]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from math import prod
 
 from ..choices import DEFAULT, Choices, Replay, key_of_choices
@@ -124,6 +125,7 @@ def compile_for_cpu(
         arena=arena,
         prepare=tuple(launches.prepare),
         prepared=launches.prepared,
+        needs=launches.needs(),
         dimensions=model.tensors.dimensions,
         scalars=scalars,
         refusals=model.tensors.refusals,
@@ -279,6 +281,14 @@ class _Launches:
             return Loop(step.loop.counter, step.loop.trips, condition, self.steps(step.body))
         assert condition is not None
         return Branch(condition, self.steps(step.then), self.steps(step.otherwise))
+
+    def needs(self) -> tuple[int, ...]:
+        """How far the launches at load read the weights, each with those before it."""
+        ends = (
+            max((self.weights.end_in_memory(a.offset) for a in s.arguments if a.region is Region.WEIGHTS), default=0)
+            for s in self.prepare
+        )
+        return tuple(accumulate(ends, max))
 
     def _in_arena(self, tensor: Tensor) -> Slot:
         return Slot(Region.ARENA, self._model.stored.offset[tensor])

@@ -81,4 +81,5 @@ def _host(program: Program, weights: Weights, work: Work) -> HostArtifact:
         weights_offset=weights.append(program.weights, program.weight_types),
         weights_bytes=len(program.weights),
         prepared_bytes=program.prepared,
+        prepare=len(program.prepare),
     )

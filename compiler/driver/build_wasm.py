@@ -133,6 +133,8 @@ def _artifact(modules: Sequence[_Module]) -> WasmArtifact:
         count_products(program.launches),
         inputs=program.inputs,
         outputs=program.outputs,
+        needs=program.needs,
+        weights_bytes=len(program.weights),
     )
 
 

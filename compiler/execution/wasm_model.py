@@ -53,8 +53,8 @@ class WasmModel:
         memory[self._weights : self._weights + len(program.weights)] = np.frombuffer(program.weights, np.uint8)
         # Whatever is read before it is written shows as NaN.
         memory[self._arena :] = 0xFF
-        if program.prepare:
-            self._instance.call(PREPARE, self._weights, self._arena)
+        for number in range(len(program.prepare)):
+            self._instance.call(PREPARE, self._weights, self._arena, number)
 
     def run(self, inputs: Mapping[str, object], *, out: Mapping[str, Array] | None = None) -> dict[str, Array]:
         """Outputs by name; `out` and errors are those of NativeModel."""

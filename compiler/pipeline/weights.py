@@ -31,6 +31,7 @@ class Weights:
         self._parts: list[tuple[Array, bool]] = []
         self._by_content: dict[tuple[bytes, bool], int] = {}
         self._in_memory: dict[int, int] = {}
+        self._ends: dict[int, int] = {}
         self._size = self._memory_size = 0
         self._types, self._types_in_memory = Counter[str](), Counter[str]()
 
@@ -65,6 +66,7 @@ class Weights:
         self._parts.append((padded, halve))
         self._size += padded.size
         self._memory_size += padded.size * (2 if halve else 1)
+        self._ends[self._in_memory[at]] = self._memory_size
         return at
 
     def dtype(self, tensor: Tensor) -> DType:
@@ -88,6 +90,10 @@ class Weights:
     def in_memory(self, offset: int) -> int:
         """The offset in memory of the part at `offset` of the file."""
         return self._in_memory[offset]
+
+    def end_in_memory(self, start: int) -> int:
+        """The end of the part that begins at `start` in memory, both in bytes."""
+        return self._ends[start]
 
     @property
     def halves(self) -> tuple[tuple[int, int], ...]:

@@ -107,7 +107,8 @@ class Program:
     inputs, outputs and intermediates.
 
     `keys` are the cache keys of the kernels' code; empty for no caching. The launches `prepare` run once, at load: from
-    the weights they fill the `prepared` bytes, which are read like weights. `segments`: steps `first` to `last`
+    the weights they fill the `prepared` bytes, which are read like weights. The first i + 1 of them read the first
+    `needs[i]` bytes of the weights, so that they can run before the rest is there. `segments`: steps `first` to `last`
     (excluded) that run separately, in the host program of a device program. `scalars` are the places of int32 in the
     arena, in bytes, those of `refusals` among them. `weight_types` has the bytes of `weights` by the type of elements.
     """
@@ -121,6 +122,7 @@ class Program:
     arena: int
     prepare: tuple[Launch, ...] = ()
     prepared: int = 0
+    needs: tuple[int, ...] = ()
     segments: tuple[tuple[int, int], ...] = ()
     keys: tuple[str, ...] = ()
     dimensions: tuple[Dimension, ...] = ()

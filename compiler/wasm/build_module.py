@@ -34,15 +34,15 @@ def render_module(program: Program) -> str:
 
 def _render(program: Program, cache: Cache | None, *, profiled: bool) -> LlvmModule:
     module = LlvmModule()
-    render_host(program, module, cache, profiled=profiled)
+    render_host(program, module, cache, profiled=profiled, numbered=True)
     if module.calls(PARALLEL_FOR):
         module.add(CHUNK, _CHUNK, internal=False)
     return module
 
 
 def build_module(program: Program, *, relaxed: bool, linker: str = "builtin", cache: Cache | None = None) -> Linked:
-    """The wasm module of a program: exports `run(weights, arena)`, perhaps `prepare`, and `profile`, which calls the
-    imported `env.clock` after each step; imports `env.memory`.
+    """The wasm module of a program: exports `run(weights, arena)`, perhaps `prepare(weights, arena, number)` for each
+    launch at load, and `profile`, which calls the imported `env.clock` after each step; imports `env.memory`.
 
     Where the program has loops for several cores, it also imports `env.parallel_for(body, arguments, extent)`, exports
     `chunk(body, arguments, begin, end)` and its stack pointer. SHARED_LIMITS at the byte `shared_at` then makes it a

@@ -4,7 +4,8 @@ import { DeviceLostError, RunError, UnsupportedError } from '../errors.js';
 import { collectRanges, fetchWeights } from '../fetch/fetch_weights.js';
 import { watchDownloads } from '../fetch/watch_downloads.js';
 import { at, uploadConstant } from './device_program.js';
-import { finish, playSteps, prepareSegments } from './play_steps.js';
+import { prepareSegments } from './play_steps.js';
+import { prepareInOrder } from './prepare_in_order.js';
 
 /** @typedef {import('./device_program.js').Device} Device */
 /** @typedef {import('./device_program.js').DevicePlan} DevicePlan */
@@ -70,25 +71,36 @@ async function buildDevice({ open, plan, arriving, starting, notify, signal }) {
   try {
     let loaded = 0;
     const total = program.kernels.length;
-    // The device takes each constant as it arrives; the host its own, by then it has started.
+    // The device takes each constant as it arrives, and computes what is prepared of it; the host its own, by then it has
+    // started.
     const { constants } = program;
     /** @type {Uint8Array<ArrayBuffer> | undefined} */
     let hosts;
+    const prepare = prepareInOrder(program);
     const collect = collectRanges([...constants, ...(plan.host ? [plan.host.weights] : [])], (i, bytes) => {
-      if (i === constants.length) hosts = bytes;
-      else uploadConstant(device, program, at(constants, i), bytes);
+      if (i === constants.length) {
+        hosts = bytes;
+        return;
+      }
+      uploadConstant(device, program, at(constants, i), bytes);
+      prepare.onConstant(at(constants, i).value);
     });
     const room = (/** @type {{ bytes: number }} */ { bytes }) => new Uint8Array(bytes);
-    const [module] = await Promise.all([
+    const compile = async () => {
+      await device.compile(() => notify({ phase: 'compile', loaded: ++loaded, total }));
+      const flush = prepareSegments(device, program);
+      prepare.onCompiled((launches) => flush(launches, []));
+      return flush;
+    };
+    const [module, , flush] = await Promise.all([
       starting,
       fetchWeights(plan.weights, room, collect, notify, files),
-      device.compile(() => notify({ phase: 'compile', loaded: ++loaded, total })),
+      compile(),
     ]);
     module?.load(hosts);
     const host = module && plan.optional?.host.attach(module, device, program);
-    const built = { plan, program, device, ...(host && { host }), flush: prepareSegments(device, program) };
-    const run = { built, scalars: [], inputs: [], pending: [] };
-    await finish(run, playSteps(run, program.prepare), built.flush);
+    const built = { plan, program, device, ...(host && { host }), flush };
+    await prepare.done();
     program.storages.forEach(({ prepareOnly }, i) => {
       if (prepareOnly) device.release(i);
     });

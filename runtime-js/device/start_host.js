@@ -12,6 +12,7 @@ import { at, valueAt, wordsFor } from './device_program.js';
  * @property {import('../fetch/fetch_file.js').FileSpec} module
  * @property {{ pages: number, weights: number, arena: number }} memory
  * @property {{ offset: number, bytes: number }} weights the host's own among all, in bytes
+ * @property {number} prepare calls of the function of this name
  */
 /**
  * @typedef {object} HostModule
@@ -32,7 +33,7 @@ import { at, valueAt, wordsFor } from './device_program.js';
  * @param {import('../fetch/watch_downloads.js').Downloads} downloads
  * @returns {Promise<HostModule>}
  */
-async function start({ module, memory: { pages, weights: base, arena }, weights: own }, downloads) {
+async function start({ module, memory: { pages, weights: base, arena }, weights: own, prepare }, downloads) {
   const memory = allocate(pages);
   const code = new Uint8Array(module.bytes);
   await fetchFile(module, code, () => {}, downloads);
@@ -50,10 +51,10 @@ async function start({ module, memory: { pages, weights: base, arena }, weights:
   const exports = /** @type {Record<string, Function>} */ (instance.exports);
   const bytes = (/** @type {number} */ from, /** @type {number} */ length) =>
     new Uint8Array(memory.buffer, from, length);
-  const call = (/** @type {string} */ entry) => {
+  const call = (/** @type {string} */ entry, number = 0) => {
     if (broken) throw broken;
     try {
-      exports[entry]?.(base, arena);
+      exports[entry]?.(base, arena, number);
     } catch (error) {
       if (!(error instanceof WebAssembly.RuntimeError)) throw error;
       broken = trapped(error);
@@ -63,7 +64,7 @@ async function start({ module, memory: { pages, weights: base, arena }, weights:
   return {
     load(weights) {
       if (weights) bytes(base, own.bytes).set(weights.subarray(0, own.bytes));
-      call('prepare');
+      for (let number = 0; number < prepare; number++) call('prepare', number);
     },
     run: (segment) => call(`segment_${segment}`),
     write: (offset, { buffer, byteOffset, byteLength }) =>

@@ -16,7 +16,7 @@ import { startWorker } from '../worker/start_worker.js';
 import { checkOptions, checkProfileOptions, checkRunOptions } from './check_options.js';
 import { queueRuns } from './queue_runs.js';
 
-const ABI = 4;
+const ABI = 5;
 
 export { cacheOf } from '../fetch/keep_files.js';
 

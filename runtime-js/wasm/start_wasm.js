@@ -28,14 +28,17 @@ import { fillWeights, piecesOf } from './widen_weights.js';
  * @property {number} arenaBytes of tensors at their peak
  * @property {FileSpec} steps what the steps of a run are
  * @property {import('./widen_weights.js').Range[]} halves of the weights
+ * @property {number} [weightsBytes] of the weights in memory that the module reads, from their beginning; all by default
+ * @property {number[]} [prepare] for each call of `prepare`, how many of these must be there; ascending
  * @property {number[]} [scalars] where the sizes of a run are, in bytes into the arena: those that it is given, then those
  *   that it computes
  * @property {{ pages: number, weights: number, arena: number }} memory pages of 64 KiB; byte addresses
  * @typedef {import('../start_first.js').Plan & WasmPart & { module: ModuleSpec }} WasmPlan
  */
 /**
- * @typedef {object} Exports `prepare` is called once, before the first run.
- * @property {Entry} [prepare]
+ * @typedef {object} Exports
+ * @property {(weights: number, arena: number, number: number) => void} [prepare] is called for each number, in order, before
+ *   the first run
  * @property {Entry} run
  * @property {Entry} profile the same, and `clock` after each step; `clock_launch` with its number, where some are repeated
  * @property {import('./pool.js').Chunk} chunk
@@ -90,9 +93,8 @@ export async function startWasm(part, onProgress) {
     return exports;
   };
   try {
-    const { exports, steps } = await download(plan, memory, start, onProgress);
     const play = player(plan);
-    if (exports.prepare) play(exports.prepare);
+    const { exports, steps } = await download(plan, memory, start, play, onProgress);
     const runInto = runner(plan, memory, () => play(exports.run));
     /** @type {Session['run']} */
     const run = (inputs, scalars, { into = [] } = {}) => {
@@ -143,15 +145,15 @@ export async function startWasm(part, onProgress) {
  * A function that calls entries of the module, and none any more after a trap, which leaves the stack pointer and the
  * memory as they were in mid-run.
  * @param {WasmPlan} plan
- * @returns {(entry: Entry) => void}
  */
 function player({ memory: { weights, arena } }) {
   /** @type {Error | undefined} */
   let broken;
-  return (entry) => {
+  /** @type {(entry?: NonNullable<Exports['prepare']>, number?: number) => void} */
+  return (entry, number = 0) => {
     if (broken) throw broken;
     try {
-      entry(weights, arena);
+      entry?.(weights, arena, number);
     } catch (error) {
       broken = trapped(/** @type {Error} */ (error));
       throw broken;
@@ -217,31 +219,44 @@ function allocate(plan) {
 }
 
 /**
- * Code and weights at once; `start` runs while the weights arrive. When one file fails, the others are given up; but not
- * for `steps`, a promise that is settled by then: it is `profile` alone that needs them, and reports why they are missing.
+ * Code and weights at once; `start` runs while the weights arrive, and what is prepared of them follows them. When one file
+ * fails, the others are given up; but not for `steps`, a promise that is settled by then: it is `profile` alone that needs them, and reports why they are missing.
  * @param {WasmPlan} plan
  * @param {WebAssembly.Memory} memory
  * @param {(module: WebAssembly.Module) => Promise<Exports>} start
+ * @param {ReturnType<typeof player>} play
  * @param {(progress: Progress) => void} onProgress
  */
-async function download(plan, memory, start, onProgress) {
+async function download(plan, memory, start, play, onProgress) {
   const code = new Uint8Array(plan.module.bytes);
   const { shared } = plan.module;
   const base = plan.memory.weights;
-  const places = plan.weights.map((shard) => {
-    const pieces = piecesOf(shard, plan.halves);
+  // Weights of other backends alone follow: they are not needed, and what is prepared is where they would be.
+  const places = plan.weights.flatMap((shard) => {
+    const pieces = piecesOf(shard, plan.halves, plan.weightsBytes);
     const [first] = pieces;
-    // Straight into memory where nothing is widened on the way.
-    const straight = first && pieces.length === 1 && !first.half;
+    if (!first) return [];
+    // Straight into memory where nothing is widened or left out on the way.
+    const straight = pieces.length === 1 && !first.half && first.to === shard.bytes;
     const file = straight && new Uint8Array(memory.buffer, base + first.place, shard.bytes);
-    return { pieces, file };
+    return [{ shard, pieces, file, start: first.place, arrived: false }];
   });
+  const shards = places.map(({ shard }) => shard);
+  /** @type {Exports | undefined} */
+  let exports;
+  let prepared = 0;
+  const prepare = () => {
+    const end = places.find(({ arrived }) => !arrived)?.start ?? Number.POSITIVE_INFINITY;
+    while (exports && Number(plan.prepare?.[prepared]) <= end) play(exports.prepare, prepared++);
+  };
   /** @type {Parameters<typeof fetchWeights>[1]} */
   const room = ({ bytes }, i) => places[i]?.file || new Uint8Array(bytes);
   /** @type {Parameters<typeof fetchWeights>[2]} */
   const fill = (_, file, i) => {
-    const { pieces, file: inMemory } = /** @type {(typeof places)[number]} */ (places[i]);
-    if (!inMemory) fillWeights(file, pieces, memory.buffer, base);
+    const place = /** @type {(typeof places)[number]} */ (places[i]);
+    if (!place.file) fillWeights(file, place.pieces, memory.buffer, base);
+    place.arrived = true;
+    prepare();
   };
   const downloads = watchDownloads(plan);
   let loaded = 0;
@@ -251,17 +266,22 @@ async function download(plan, memory, start, onProgress) {
   };
   try {
     const steps = fetchJson(plan.steps, downloads);
-    const [exports] = await Promise.all([
+    const [ready] = await Promise.all([
       fetchFile(plan.module, code, onCode, downloads)
         .then(() => {
           if (shared !== undefined && !(memory.buffer instanceof ArrayBuffer)) code[shared] = SHARED_LIMITS;
           return compile(code, plan.module.url);
         })
-        .then(start),
-      fetchWeights(plan.weights, room, fill, onProgress, downloads),
+        .then(start)
+        .then((started) => {
+          exports = started;
+          prepare();
+          return started;
+        }),
+      fetchWeights(shards, room, fill, onProgress, downloads),
       steps.catch(() => {}), // waited for all the same: a page may profile when it is offline
     ]);
-    return { exports, steps };
+    return { exports: ready, steps };
   } finally {
     downloads.end();
   }

@@ -6,18 +6,22 @@ import { widenHalves } from '../values/convert.js';
 /** @typedef {{ half: boolean, from: number, to: number, place: number }} Piece bytes of the file; bytes into memory */
 
 /**
- * The parts of a shard, by how they get into memory. `halves` do not overlap and are in order.
+ * The parts of a shard, by how they get into memory, as far as they are within the first `limit` bytes of the weights there.
+ * `halves` do not overlap and are in order.
  * @param {Shard} shard
  * @param {Range[]} halves
+ * @param {number} [limit]
  */
-export function piecesOf({ offset, bytes }, halves) {
+export function piecesOf({ offset, bytes }, halves, limit = Number.POSITIVE_INFINITY) {
   const end = offset + bytes;
   /** @type {Piece[]} */
   const pieces = [];
   let at = offset;
   let wider = 0; // bytes that memory has more than the file, up to here
   const add = (/** @type {number} */ to, /** @type {boolean} */ half) => {
-    if (to > at) pieces.push({ half, from: at - offset, to: to - offset, place: at + wider });
+    const place = at + wider;
+    const within = Math.min(to, at + Math.ceil((limit - place) / (half ? 2 : 1)));
+    if (within > at) pieces.push({ half, from: at - offset, to: within - offset, place });
     at = Math.max(at, to);
   };
   for (const [from, size] of halves) {

@@ -6,6 +6,6 @@ test('a manifest of another format is refused', async () => {
   await assert.rejects(load({ abi: 99 }), {
     name: 'UnsupportedError',
     code: 'abi',
-    message: 'model.js has bundle format 99, these runtime files have 4: compile again',
+    message: 'model.js has bundle format 99, these runtime files have 5: compile again',
   });
 });

@@ -38,3 +38,13 @@ test('weights without halves are one piece', () => {
   assert.deepEqual(piecesOf({ offset: 100, bytes: 60 }, []), [{ half: false, from: 0, to: 60, place: 100 }]);
   assert.deepEqual(piecesOf({ offset: 320, bytes: 64 }, HALVES), [{ half: false, from: 0, to: 64, place: 512 }]);
 });
+
+test('pieces end where the weights in memory do that are read', () => {
+  const place = (limit) => piecesOf({ offset: 32, bytes: 64 }, HALVES, limit);
+  assert.deepEqual(place(96), [
+    { half: false, from: 0, to: 32, place: 32 },
+    { half: true, from: 32, to: 48, place: 64 },
+  ]);
+  assert.deepEqual(place(64), [{ half: false, from: 0, to: 32, place: 32 }]);
+  assert.deepEqual(place(32), []);
+});
