@@ -10,6 +10,7 @@ import fnmatch
 import http.server
 import mimetypes
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,7 @@ Fault = Literal[
     "missing",
     "refuse",
     "break",
+    "break once",
     "wait",
     "silent",
     "empty",
@@ -31,6 +33,12 @@ Fault = Literal[
     "swap",
     "type",
 ]
+PIECE = 8192
+"""Bytes that pass a line at once."""
+
+BURST = 0.1
+"""Seconds that a line may make up for where this process had to wait for a processor."""
+
 STRICT_CSP = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'"
 ISOLATION = {"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp"}
 _TYPES = {".js": "text/javascript", ".wasm": "application/wasm", ".bin": "application/octet-stream"}
@@ -47,6 +55,30 @@ class Site:
     requests: list[str] = field(default_factory=list)
     release: threading.Event = field(default_factory=threading.Event)
     """Ends every "wait", which holds an answer back in the middle of its body, and "silent", which does before it."""
+    ranges: bool = False
+    """Whether the rest of a file can be asked for."""
+    line: Line | None = None
+    """The line that bodies pass, if any."""
+    compressed: bool = False
+    """Whether the file `name.gz` is sent in place of `name` where it is there."""
+    sent: dict[str, tuple[int, float]] = field(default_factory=dict)
+    """By path: bytes of bodies sent so far, and the time (`time.time()`) of the last of them."""
+
+
+class Line:
+    """A line of so many bits per second, which all answers share."""
+
+    def __init__(self, bits_per_second: float) -> None:
+        self._seconds_per_byte = 8 / bits_per_second
+        self._free = 0.0
+        self._lock = threading.Lock()
+
+    def take(self, size: int) -> None:
+        """Waits until so many bytes have passed."""
+        with self._lock:
+            self._free = max(self._free, time.monotonic() - BURST) + size * self._seconds_per_byte
+            left = self._free - time.monotonic()
+        time.sleep(max(0.0, left))
 
 
 @contextlib.contextmanager
@@ -120,10 +152,24 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                 type_ = "text/plain"
             case _:
                 pass
-        return self._answer(200, type_, body, fault if fault in ("break", "wait") else None)
+        if fault == "break once":
+            self.site.faults = {k: v for k, v in self.site.faults.items() if v != "break once"}
+        start = int(self.headers.get("Range", "bytes=0-")[6:-1]) if self.site.ranges else 0
+        partial = fault if fault in ("break", "break once", "wait") else None
+        packed = file.with_name(f"{file.name}.gz")
+        if self.site.compressed and packed.is_file() and not start:
+            return self._answer(200, type_, packed.read_bytes(), partial, encoding="gzip")
+        return self._answer(206 if start else 200, type_, body, partial, start)
 
-    def _answer(self, status: int, type_: str, body: bytes, fault: str | None = None) -> None:
+    def _answer(
+        self, status: int, type_: str, body: bytes, fault: str | None = None, start: int = 0, encoding: str = ""
+    ) -> None:
         self.send_response(status)
+        if encoding:
+            self.send_header("Content-Encoding", encoding)
+        if start:
+            self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
+            body = body[start:]
         self.send_header("Content-Type", type_)
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Cache-Control", "no-store")
@@ -134,14 +180,26 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return
         half = len(body) // 2 if fault else len(body)
         with contextlib.suppress(ConnectionError):
-            self.wfile.write(body[:half])
-            self.wfile.flush()
+            self._send(body[:half])
             if fault == "wait":
                 self.site.release.wait(30)
-            if fault == "break":
+            if fault == "break once":
+                time.sleep(0.3)  # browsers drop what they have not handed over when a connection ends
+            if fault in ("break", "break once"):
                 self.close_connection = True
             else:
-                self.wfile.write(body[half:])
+                self._send(body[half:])
+
+    def _send(self, body: bytes) -> None:
+        site, path = self.site, unquote(urlsplit(self.path).path)
+        step = PIECE if site.line else max(1, len(body))
+        for at in range(0, len(body), step):
+            piece = body[at : at + step]
+            if site.line:
+                site.line.take(len(piece))
+            site.sent[path] = (site.sent.get(path, (0, 0.0))[0] + len(piece), time.time())
+            self.wfile.write(piece)
+            self.wfile.flush()
 
     def log_message(self, format: str, *args: object) -> None:
         pass

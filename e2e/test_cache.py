@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
@@ -24,6 +25,7 @@ LOAD = """
 @pytest.fixture(scope="module")
 def folder(tiny_folder: Path) -> Path:
     write_bundle(tiny_device_artifact("webgpu", "webgl", "wasm"), tiny_folder / "device", shard_bytes=3000)
+    write_bundle(tiny_device_artifact("wasm"), tiny_folder / "many", shard_bytes=256)
     return tiny_folder
 
 
@@ -87,6 +89,53 @@ def test_a_download_that_broke_off_goes_on_with_what_is_missing(page: Page, cach
     assert last in again
     assert len([file for file in again if file.startswith("weights-")]) <= 2  # as many as are on their way at once
     assert cache["bytes"] >= 3000
+
+
+@pytest.mark.parametrize("ranges", [True, False], ids=["ranges", "whole"])
+def test_a_shard_that_breaks_off_goes_on_where_it_ended(page: Page, cached: Site, ranges: bool) -> None:
+    """In the same load; without ranges the shard begins again."""
+    cached.ranges = ranges
+    *_, (_, shard) = sorted(_shards(page, cached))
+    cached.faults = {shard: "break once"}
+    cached.sent.clear()
+    open_bundle(page, cached, "bundle")
+    script = """
+      let most = 0;
+      const onProgress = ({ loaded, total }) => { most = Math.max(most, loaded / total); };
+      const model = await bundle.load({ onProgress });
+      return [await head(model, 1), most];
+    """
+    assert value(page, script) == [(W + C).clip(0)[:8].tolist(), 1]
+    size = 8192 - 2 * 3000
+    assert sum(sent for path, (sent, _) in cached.sent.items() if path.endswith(shard)) == size + (
+        0 if ranges else size // 2
+    )
+
+
+@pytest.mark.fresh_page
+def test_a_download_that_is_killed_near_its_end_fetches_little_again(page: Page, cached: Site, folder: Path) -> None:
+    """The page ends when all shards but the last two, which arrive at once, are there: these alone come again."""
+    open_bundle(page, cached, "many")
+    text = page.evaluate("async () => (await fetch('many/model.js')).text()")
+    shards = re.findall(r"weights-\w+\.bin", text)
+    assert len(shards) == 32
+    cached.faults = dict.fromkeys(shards[-2:], "wait")
+    page.evaluate("() => { bundle.load({ cache: true }).catch(() => {}); }")
+    for shard in shards[-2:]:
+        while not any(path.endswith(shard) for path in cached.requests):
+            page.wait_for_timeout(50)
+    size = sum((folder / "many" / file).stat().st_size for file in asked(cached) if file not in shards[-2:])
+    page.wait_for_function("async (size) => (await bundle.cache.size()) === size", arg=size)
+    page.goto("about:blank")
+    cached.release.set()
+    cached.faults = {}
+    open_bundle(page, cached, "many")
+    cached.sent.clear()
+    result, cache = value(page, f"const [backend, worker] = ['wasm', true]; {LOAD}")
+    assert result == (W + C).clip(0)[:8].tolist()
+    again = {path.rsplit("/", 1)[1]: sent for path, (sent, _) in cached.sent.items() if path.endswith(".bin")}
+    assert again == dict.fromkeys(shards[-2:], 256)
+    assert cache["bytes"] == size
 
 
 def _shards(page: Page, site: Site) -> list[tuple[int, str]]:

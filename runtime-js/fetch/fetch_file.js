@@ -8,6 +8,11 @@ import { watchDownloads } from './watch_downloads.js';
 /** Settings that bundlers need, which docs/deploying.md lists. */
 export const BUNDLERS = 'where a bundler made the page, esbuild and rollup must leave model.js external';
 
+/** How often a file is continued that breaks off after the answer to its request. */
+const CONTINUATIONS = 3;
+
+const PARTIAL_CONTENT = 206;
+
 /** True where files can be hashed: browsers have crypto.subtle on https and localhost only. */
 export const canHash = () => globalThis.crypto?.subtle !== undefined;
 
@@ -39,7 +44,7 @@ export async function fetchFile(spec, target, onBytes, downloads = watchDownload
 async function fillFromStore({ url, bytes, sha256 }, target, onBytes, { store }) {
   const answer = await store?.find(sha256);
   if (!store || !answer) return false;
-  const { size } = await readInto(answer, target, () => {}, url);
+  const { size } = await readInto(answer, target, 0, () => {}, url);
   if (size !== bytes || !(await isIntact(target, sha256))) {
     await store.drop(sha256);
     return false;
@@ -60,21 +65,34 @@ const isIntact = async (bytes, sha256) =>
 async function fillFrom({ url, bytes, sha256 }, target, onBytes, downloads) {
   const name = nameOf(url);
   const { size, head, type } = await downloads.receive(url, async (signal, onActivity) => {
-    const response = await request(url, signal).catch((error) => {
-      const hint = isElsewhere(url) ? ' (a server of another origin must send Access-Control-Allow-Origin)' : '';
-      throw new DownloadError('network', `could not fetch ${name}: ${error.message}${hint}`);
-    });
-    onActivity();
-    if (!response.ok)
-      throw new DownloadError(
-        'http',
-        `the server answered ${response.status} for ${name}: is the whole bundle there? (${BUNDLERS})`,
-      );
-    const onPiece = (/** @type {number} */ size) => {
+    let at = 0;
+    for (let left = CONTINUATIONS; ; left--) {
+      const response = await request(url, signal, at).catch((error) => {
+        const hint = isElsewhere(url) ? ' (a server of another origin must send Access-Control-Allow-Origin)' : '';
+        throw new DownloadError('network', `could not fetch ${name}: ${error.message}${hint}`);
+      });
       onActivity();
-      onBytes(size);
-    };
-    return { ...(await readInto(response, target, onPiece, name)), type: response.headers.get('content-type') };
+      if (!response.ok)
+        throw new DownloadError(
+          'http',
+          `the server answered ${response.status} for ${name}: is the whole bundle there? (${BUNDLERS})`,
+        );
+      if (response.status !== PARTIAL_CONTENT) {
+        onBytes(-at); // of a server without ranges all comes again
+        at = 0;
+      }
+      const onPiece = (/** @type {number} */ size) => {
+        onActivity();
+        at += size;
+        onBytes(size);
+      };
+      try {
+        const type = response.headers.get('content-type');
+        return { ...(await readInto(response, target, at, onPiece, name)), type };
+      } catch (error) {
+        if (!left || signal.aborted) throw error;
+      }
+    }
   });
   if (isHtml(head, type)) {
     throw new DownloadError(
@@ -105,9 +123,10 @@ export const nameOf = (url) => (url.startsWith('data:') ? `${url.slice(0, 50)}..
  * file: URL, so there, as in Deno and Bun, the file is read.
  * @param {string} url
  * @param {AbortSignal} signal
+ * @param {number} from the first byte that is missing
  * @returns {Promise<Response>}
  */
-async function request(url, signal) {
+async function request(url, signal, from) {
   const [, type = '', encoded, text = ''] = /^data:([^,]*?)(;base64)?,(.*)$/s.exec(url) ?? [];
   if (encoded) {
     const quick = /** @type {any} */ (Uint8Array).fromBase64; // browsers of 2025
@@ -116,7 +135,8 @@ async function request(url, signal) {
   }
   const { process } = /** @type {any} */ (globalThis);
   const files = url.startsWith('file:') && process?.getBuiltinModule?.('node:fs/promises');
-  return files ? new Response(await files.readFile(new URL(url), { signal })) : fetch(url, { signal });
+  if (files) return new Response(await files.readFile(new URL(url), { signal }));
+  return fetch(url, { signal, ...(from && { headers: { range: `bytes=${from}-` } }) });
 }
 
 /**
@@ -134,13 +154,15 @@ export async function fetchJson(spec, downloads) {
  * Stops reading once there is more than fits.
  * @param {Response} response
  * @param {Uint8Array} target
+ * @param {number} from where in the target it goes
  * @param {(bytes: number) => void} onBytes
  * @param {string} name
  */
-async function readInto(response, target, onBytes, name) {
+async function readInto(response, target, from, onBytes, name) {
   const reader = response.body?.getReader();
   const head = new Uint8Array(64);
-  let at = 0;
+  head.set(target.subarray(0, Math.min(from, head.length)));
+  let at = from;
   while (reader && at <= target.length) {
     const { done, value } = await reader.read().catch((error) => {
       throw new DownloadError('network', `the download of ${name} broke off after ${at} bytes: ${error.message}`);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { DownloadError, IntegrityError } from '../../runtime-js/errors.js';
 import { fetchFile } from '../../runtime-js/fetch/fetch_file.js';
@@ -77,3 +78,61 @@ for (const [name, sent, code, message] of [
     });
   });
 }
+
+/**
+ * Fetches 1,000 bytes from a server that breaks off after so many bytes of each answer, and may know ranges.
+ * @param {number[]} breaks
+ */
+async function fetchBroken(breaks, ranges) {
+  const bytes = Buffer.from(Uint8Array.from({ length: 1000 }, (_, i) => i * 7));
+  const asked = [];
+  const server = createServer((request, response) => {
+    const range = request.headers.range;
+    asked.push(range ?? 'all');
+    const start = ranges && range ? Number(/^bytes=(\d+)-$/.exec(range)[1]) : 0;
+    const rest = bytes.subarray(start);
+    response.writeHead(start ? 206 : 200, { 'content-length': rest.length });
+    const end = breaks.shift();
+    if (end === undefined) response.end(rest);
+    else if (end === 0) response.destroy();
+    else response.write(rest.subarray(0, end), () => setTimeout(() => response.destroy(), 50));
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const target = new Uint8Array(1000);
+  const seen = [0];
+  const spec = { url: `http://127.0.0.1:${server.address().port}/`, bytes: 1000, sha256: sha256(bytes) };
+  try {
+    await fetchFile(spec, target, (size) => seen.push(seen.at(-1) + size));
+    assert.deepEqual(target, Uint8Array.from(bytes));
+    return { asked, loaded: seen.at(-1), most: Math.max(...seen) };
+  } catch (error) {
+    return { asked, error };
+  } finally {
+    server.close();
+  }
+}
+
+test('a file that breaks off goes on from where it ended', async () => {
+  const { asked, loaded, most } = await fetchBroken([300, 200], true);
+  assert.deepEqual(asked, ['all', 'bytes=300-', 'bytes=500-']);
+  assert.deepEqual([loaded, most], [1000, 1000]);
+});
+
+test('a file of a server without ranges begins again', async () => {
+  const { asked, loaded, most } = await fetchBroken([300], false);
+  assert.deepEqual(asked, ['all', 'bytes=300-']);
+  assert.deepEqual([loaded, most], [1000, 1000]);
+});
+
+test('a file that breaks off again and again fails', async () => {
+  const { asked, error } = await fetchBroken([300, 100, 100, 100, 100], true);
+  assert.equal(asked.length, 4);
+  assert.equal(error.code, 'network');
+  assert.match(error.message, /broke off after 600 bytes/);
+});
+
+test('a file of which nothing more arrives is not asked for again', async () => {
+  const { asked, error } = await fetchBroken([300, 0], true);
+  assert.equal(asked.length, 2);
+  assert.equal(error.code, 'network');
+});
