@@ -22,6 +22,7 @@ from .chart import draw_chart
 from .cliffs import PAIRS, Limits, cliff_grid, find_cliffs, find_models
 from .engines import DEFAULT as DEFAULT_ENGINES
 from .engines import ENGINES
+from .first import first_grid
 from .folders import HERE, ROOT, WORK
 from .kernels import profile_here
 from .measure import Job, measure_here
@@ -34,6 +35,8 @@ from .tables import bundle_grid, engine_grid, kernel_grid, print_grid
 from .targets import DEFAULT as TARGETS_HERE
 from .targets import measure_targets, target_grid
 from .trees import find_tree
+
+FIRST_ENGINES = ("ours-wasm", "onnxruntime-web", "tfjs-wasm")
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -103,6 +106,37 @@ def run_command(
     results = run(settings, lambda line: click.echo(line, err=True))
     results.write(out)
     show(results, chart, update_readme)
+
+
+@main.command("first")
+@click.argument("models", nargs=-1)
+@click.option("--engines", type=NamesOption(tuple(ENGINES)), default=FIRST_ENGINES, help="WebAssembly by default.")
+@click.option("--browsers", type=NamesOption(("chromium", "firefox")), default=("chromium", "firefox"))
+@click.option("--shape", "shapes", type=ShapeOption(), multiple=True, help="As for webnn-compile, for files.")
+@click.option(
+    "--line", type=click.FloatRange(0), default=0, help="Mbit/s that the server sends; by default all it can."
+)
+@click.option("--rounds", default=5, show_default=True, help="Times that each engine is started anew, in turns.")
+@click.option("--json", "out", type=FILE, default=WORK / "first.json", show_default=True, help="Every round's figures.")
+def first_command(
+    models: tuple[str, ...],
+    engines: tuple[str, ...],
+    browsers: tuple[str, ...],
+    shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    line: float,
+    rounds: int,
+    out: Path,
+) -> None:
+    """The first result of MODELS, names of known models or ONNX files, from an empty cache.
+
+    In a fresh browser, from the import of the engine to an answer; and how much of that is after the last byte.
+    """
+    named = models or DEFAULT_CASES
+    settings = Settings(named, engines, browsers, dict(shapes), rounds, runs=0, warmup=0, kernels=False, line=line)
+    results = run(settings, lambda text: click.echo(text, err=True))
+    results.facts["line"] = line
+    results.write(out)
+    print_grid(first_grid(results.measured, line), terminal())
 
 
 @main.command("show")

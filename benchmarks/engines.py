@@ -28,6 +28,11 @@ class Engine:
     needs: Literal["bundle", "bundle-direct", "bundle-fixed", "plan"] | None = None
 
     @property
+    def backend(self) -> str:
+        """The backend of an engine that runs in browsers."""
+        return str(self.options.get("backend", "wasm"))
+
+    @property
     def ours(self) -> bool:
         return self.name.startswith("ours") or self.name.startswith("native")
 
@@ -52,9 +57,13 @@ def _listed() -> list[Engine]:
         name = f", {GPUS[b]}" if b in GPUS else ""
         engines.append(_ours(f"ours-{b}-fixed", f"ours{name}, for one size", bundle="bundle-fixed", backend=b))
     for threads, end, more in ((1, "", ""), (2, "-2", ", 2 threads")):
-        options = {"threads": threads}
+        options: dict[str, Any] = {"threads": threads}
         engines.append(Engine(f"onnxruntime-web{end}", f"onnxruntime-web{more}", threads, "./onnxruntime.js", options))
         engines.append(Engine(f"tfjs-wasm{end}", f"TensorFlow.js wasm{more}", threads, "./tfjs.js", options, "plan"))
+    for b, name in GPUS.items():
+        options = {"backend": b, "threads": 1}
+        engines.append(Engine(f"onnxruntime-web-{b}", f"onnxruntime-web, {name}", 1, "./onnxruntime.js", options))
+        engines.append(Engine(f"tfjs-{b}", f"TensorFlow.js, {name}", 1, "./tfjs.js", options, "plan"))
     return engines
 
 

@@ -54,7 +54,7 @@ def profile_here(case_name: str, shapes: Mapping[str, tuple[int, ...]], browser:
         path = "/" + file.relative_to(ROOT).as_posix()
         folder = "/" + case.folder.relative_to(ROOT).as_posix()
         peak_job = {"url": path, "heap": linked.heap_base, "operations": operations(4), "bytes": BYTES}
-        with open_page(browser) as (page, _):
+        with open_page(browser) as (page, _, _):
             job = {"folder": folder, "bundle": "bundle", "runs": RUNS, "peak": peak_job}
             profile = page.evaluate("job => window.benchmarks.profile(job)", job)
         times, gflops, gbytes = profile["kernels_ms"], profile["gflops"], profile["gbytes"]

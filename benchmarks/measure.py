@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """`browser` is None for native engines. At most `seconds` are spent on the `runs`, but three are made."""
+    """`browser` is None for native engines. At most `seconds` are spent on the `runs`, but three are made. All comes
+    over a line of so many Mbit/s, 0 for loopback at its own speed."""
 
     case: str
     shapes: Mapping[str, tuple[int, ...]]
@@ -36,6 +37,7 @@ class Job:
     warmup: int = 3
     runs: int = 20
     seconds: float = 20
+    line: float = 0
 
 
 def measure(job: Job, timeout: float) -> dict[str, Any]:
@@ -83,7 +85,7 @@ def measure_here(job: Job) -> dict[str, Any]:
     case = find_case(job.case, job.shapes)
     if engine.page is None:
         return _timed(_native(engine, case), case, job)
-    with open_page(job.browser or "chromium") as (page, version):
+    with open_page(job.browser or "chromium", job.line) as (page, site, version):
         folder = "/" + case.folder.relative_to(ROOT).as_posix()
         request = {"adapter": engine.page, "options": dict(engine.options), "folder": folder}
         if engine.page == "./onnxruntime.js":
@@ -91,15 +93,19 @@ def measure_here(job: Job) -> dict[str, Any]:
         request |= {"warmup": job.warmup, "runs": job.runs, "seconds": job.seconds}
         before = snapshot()
         result: dict[str, Any] = page.evaluate("job => window.benchmarks.measure(job)", request)
+        received = [(size, at) for size, at in site.sent.values() if at * 1e3 >= result["began"]]
+        result["bytes"] = sum(size for size, _ in received)
+        result["received_ms"] = max(at for _, at in received) * 1e3 - result["began"]
         return result | {"others": others(before, snapshot()), "browser": version}
 
 
 @contextlib.contextmanager
-def open_page(browser: str) -> Any:
-    """The page of benchmarks/page in a fresh browser, cross-origin isolated, and the browser's version."""
+def open_page(browser: str, line: float = 0) -> Any:
+    """The page of benchmarks/page in a fresh browser, cross-origin isolated, its site, and the browser's version. Over
+    a line of so many Mbit/s files come as hosts send them: compressed where `compress_files` has done so."""
     sys.path.insert(0, str(ROOT / "e2e"))
     from playwright.sync_api import sync_playwright
-    from server import ISOLATION, serve
+    from server import ISOLATION, Line, serve
     from webnn_compile.rpc.browsers import launch
 
     with (
@@ -107,10 +113,12 @@ def open_page(browser: str) -> Any:
         sync_playwright() as playwright,
         launch(playwright, browser) as opened,
     ):
+        if line:
+            site.line, site.compressed = Line(line * 1e6), True
         page: Page = opened.new_page()
         page.goto(f"{site.url}benchmarks/page/index.html")
         page.wait_for_function("() => window.benchmarks")
-        yield page, opened.version
+        yield page, site, opened.version
 
 
 def _native(engine: Engine, case: Case) -> Callable[[], tuple[Callable[[], Mapping[str, Array]], str]]:

@@ -15,6 +15,8 @@ from webnn_compile.frontends.onnx import import_model
 
 from .cases import Case, find_case, write_case
 from .engines import ENGINES, Engine
+from .first import OF_OTHERS, OF_OURS, compress_files
+from .folders import HERE
 from .measure import Job, in_process, measure
 from .peers import install
 from .plan_tfjs import write_plan
@@ -24,7 +26,8 @@ from .summary import Key
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`shapes` fixes free dimensions of models that are given as files. `kernels`: how long each kernel takes, too."""
+    """`shapes` fixes free dimensions of models that are given as files. `kernels`: how long each kernel takes, too.
+    `line` is that of `Job`."""
 
     cases: Sequence[str]
     engines: Sequence[str]
@@ -36,6 +39,7 @@ class Settings:
     seconds: float = 20
     timeout: float = 180
     kernels: bool = True
+    line: float = 0
 
 
 def run(settings: Settings, say: Callable[[str], None]) -> Results:
@@ -46,11 +50,15 @@ def run(settings: Settings, say: Callable[[str], None]) -> Results:
     if any(e.page and not e.ours for e in engines):
         say("installing the other engines")
         install()
+        if settings.line:
+            compress_files(HERE / "node_modules", OF_OTHERS)
     unmade: dict[tuple[str, str], str] = {}
     for name in settings.cases:
         say(f"preparing {name}")
         case = find_case(name, settings.shapes)
         unmade |= {(name, need): why for need, why in prepare(case, engines).items()}
+        if settings.line:
+            compress_files(case.folder, OF_OURS)
     for number in range(settings.rounds):
         for name in settings.cases:
             for key in _places(name, engines, settings.browsers):
@@ -122,7 +130,7 @@ def _measure(
         return {"failed": unmade[case, need]}
     if before and all("failed" in r for r in before):
         return {"failed": before[-1]["failed"]}  # it would fail again
-    job = Job(case, settings.shapes, engine, browser, settings.warmup, settings.runs, settings.seconds)
+    job = Job(case, settings.shapes, engine, browser, settings.warmup, settings.runs, settings.seconds, settings.line)
     return measure(job, settings.timeout)
 
 
@@ -130,4 +138,5 @@ def _outcome(result: Mapping[str, Any]) -> str:
     if "failed" in result:
         return f"failed: {result['failed']}"
     busy = "" if result["others"] is None else f", others {result['others']:.1f} cores"
-    return f"{statistics.median(result['times_ms']):.2f} ms, error {result['error']:.0e}{busy}"
+    times = result["times_ms"] or [result["start_ms"] + result["first_ms"]]
+    return f"{statistics.median(times):.2f} ms, error {result['error']:.0e}{busy}"

@@ -35,3 +35,11 @@ def test_one_command(browser: str, tmp_path: Path) -> None:
     assert "conv_relu" in [k["name"] for k in profile["kernels"]]
     assert profile["gflops"] > 0
     assert "Kernels of benchmarks-tiny" in done.stdout
+    command = [sys.executable, "-m", "benchmarks", "first", str(file), "--engines", "ours-wasm", "--line", "20"]
+    command += ["--browsers", browser, "--rounds", "1", "--json", str(tmp_path / "f.json")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=250, check=False)
+    assert done.returncode == 0, done.stderr
+    ((result,),) = (m["rounds"] for m in json.loads((tmp_path / "f.json").read_text())["measurements"])
+    assert result["bytes"] > 20_000
+    assert result["error"] < 1e-4
+    assert "First results over a line of 20 Mbit/s" in done.stdout

@@ -5,7 +5,7 @@ const pause = () => new Promise((resolve) => setTimeout(resolve));
 
 /**
  * @param {{ adapter: string, options: object, folder: string, warmup: number, runs: number, seconds: number }} job
- *   At most `seconds` are spent on runs, but three are made.
+ *   At most `seconds` are spent on runs, but three of them are made where there are so many. `began` is in ms since 1970.
  */
 export async function measure({ adapter, options, folder, warmup, runs, seconds }) {
   const { inputs, outputs } = await fetchCase(folder);
@@ -27,6 +27,7 @@ export async function measure({ adapter, options, folder, warmup, runs, seconds 
   }
   errors.push(largestError(outputs, results));
   return {
+    began: performance.timeOrigin + start,
     start_ms: created - start,
     first_ms: first - created,
     times_ms: times,

@@ -1,4 +1,4 @@
-// TensorFlow.js: core and the wasm backend, running the operations that plan_tfjs.py wrote.
+// TensorFlow.js: core and one backend, running the operations that plan_tfjs.py wrote.
 import { fetchBytes } from './case.js';
 
 const PACKAGES = '/benchmarks/node_modules/@tensorflow';
@@ -13,16 +13,12 @@ function script(url) {
   });
 }
 
-export async function create(folder, { threads }) {
+export async function create(folder, { threads, backend = 'wasm' }) {
   await script(`${PACKAGES}/tfjs-core/dist/tf-core.es2017.min.js`);
-  await script(`${PACKAGES}/tfjs-backend-wasm/dist/tf-backend-wasm.es2017.min.js`);
+  await script(`${PACKAGES}/tfjs-backend-${backend}/dist/tf-backend-${backend}.es2017.min.js`);
   const { tf } = window;
-  // Its threaded build takes half of the logical processors, whatever number is set.
-  if (threads > 1) Object.defineProperty(navigator, 'hardwareConcurrency', { value: 2 * threads, configurable: true });
-  else tf.env().set('WASM_HAS_MULTITHREAD_SUPPORT', false);
-  tf.wasm.setWasmPaths(`${PACKAGES}/tfjs-backend-wasm/dist/`);
-  tf.wasm.setThreadsCount(threads);
-  if (!(await tf.setBackend('wasm'))) throw new Error('the wasm backend of TensorFlow.js does not start');
+  if (backend === 'wasm') setUpWasm(tf, threads);
+  if (!(await tf.setBackend(backend))) throw new Error(`the ${backend} backend of TensorFlow.js does not start`);
   await tf.ready();
   const plan = await (await fetch(`${folder}/tfjs.json`)).json();
   const bytes = await fetchBytes(`${folder}/tfjs.bin`);
@@ -70,6 +66,14 @@ export async function create(folder, { threads }) {
     },
     facts: () => ({ version: tf.version_core, threads: threads > 1 ? tf.wasm.getThreadsCount() : 1 }),
   };
+}
+
+function setUpWasm(tf, threads) {
+  // Its threaded build takes half of the logical processors, whatever number is set.
+  if (threads > 1) Object.defineProperty(navigator, 'hardwareConcurrency', { value: 2 * threads, configurable: true });
+  else tf.env().set('WASM_HAS_MULTITHREAD_SUPPORT', false);
+  tf.wasm.setWasmPaths(`${PACKAGES}/tfjs-backend-wasm/dist/`);
+  tf.wasm.setThreadsCount(threads);
 }
 
 const convolution = ({ strides, pad, activation }, x, filter, bias) => ({ x, filter, bias, strides, pad, activation });

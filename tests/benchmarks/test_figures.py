@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from webnn_compile.errors import InputError
 
 from benchmarks.chart import draw_chart
+from benchmarks.first import compress_files, first_grid
 from benchmarks.measure import reason
 from benchmarks.readme import BEGIN, END, update_readme
 from benchmarks.results import Results, facts
@@ -83,6 +85,41 @@ def test_table_of_engines() -> None:
     assert theirs[5] == ""
     assert tfjs[5] == "failed: no answer within 5 s"
     assert all(len(row) == len(grid.head) for row in grid.rows)
+
+
+def test_table_of_first_results() -> None:
+    """Ratios are to the fastest other engine of the backend, in the same round."""
+
+    def first(start: float, received: float) -> dict[str, Any]:
+        return done(others=0.1) | {"start_ms": start, "bytes": 2_500_000, "received_ms": received}
+
+    webgl: Key = ("net", "chromium", "tfjs-webgl")
+    rounds: dict[Key, list[dict[str, Any]]] = {
+        OURS: [first(80, 90), first(180, 150), first(280, 210)],
+        THEIRS: [first(380, 300), FAILED, first(480, 400)],
+        TFJS: [first(180, 100), first(380, 100), first(980, 100)],
+        webgl: [first(1, 1), FAILED, FAILED],
+        OTHER_BROWSER: [FAILED],
+    }
+    grid = first_grid(rounds, 50)
+    ours, theirs, _, _, failed = grid.rows
+    assert grid.title == "First results over a line of 50 Mbit/s"
+    assert ours == ("net", "chromium", "ours", "2.5", "150", "200", "50", "0.50", "0.1/0.1/0.1")
+    assert theirs[3:7] == ("2.5", "350", "450", "100")
+    assert theirs[7] == ""
+    assert failed[5] == "failed: no answer within 5 s"
+    assert all(len(row) == len(grid.head) for row in grid.rows)
+
+
+def test_files_are_compressed_once(tmp_path: Path) -> None:
+    (tmp_path / "bundle").mkdir()
+    script, weights = tmp_path / "bundle" / "a.js", tmp_path / "bundle" / "w.bin"
+    script.write_text("1;" * 1000)
+    weights.write_bytes(bytes(1000))
+    for _ in range(2):
+        compress_files(tmp_path, ("*.js", "*.js.*"))
+    assert sorted(p.name for p in (tmp_path / "bundle").iterdir()) == ["a.js", "a.js.gz", "w.bin"]
+    assert gzip.decompress(script.with_name("a.js.gz").read_bytes()) == script.read_bytes()
 
 
 def test_table_of_kernels() -> None:
