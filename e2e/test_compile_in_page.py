@@ -109,6 +109,7 @@ def test_models_give_the_command_lines_files_and_the_references_results(
         ({"fastMath": False}, ("--fast-math", "off")),
         ({"targets": ["webgl"]}, ("--targets", "webgl")),
         ({"weights": "int8"}, ("--weights", "int8")),
+        ({"answers": ["classify,top=3"], "pictures": {}}, ("--answer", "classify,top=3")),
     ],
 )
 def test_options_are_the_command_lines(

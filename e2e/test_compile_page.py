@@ -166,8 +166,8 @@ def test_a_size_that_is_left_to_each_run(opened: Page, tmp_path: Path) -> None:
     wait(opened, "running")
     opened.wait_for_selector("body[data-busy='']", timeout=START)
     assert opened.inner_text("#command").endswith("--dim rows=1..8")
-    code = "// rows: 1 to 8\nconst outputs = await model.run({ x: { data: new Float32Array(48), shape: [8, 6] } });"
-    assert opened.inner_text("#code").endswith(code)
+    code = "x: { data: new Float32Array(48), shape: [8, 6] }, // float32, shape [rows, 6]"
+    assert code in opened.inner_text("#code")
     assert "[8, 4]" in opened.inner_text(y)
 
     values = np.random.default_rng(5).standard_normal((5, 6)).astype(np.float32)
@@ -296,17 +296,85 @@ def test_backends_are_compared_and_kernels_timed(opened: Page, tmp_path: Path) -
     opened.wait_for_selector("#profile-table:has-text('MatMul')", timeout=START)
 
 
-def test_a_picture_becomes_the_input(opened: Page, tmp_path: Path) -> None:
+def compile_again(page: Page) -> None:
+    page.click("#compile")
+    wait(page, "compiling")
+    wait(page, "running")
+    page.wait_for_selector("body[data-busy='']", timeout=START)
+
+
+@pytest.fixture
+def pictures(opened: Page) -> Page:
+    """The page with a model of one grey picture, whose format is not yet given; it runs on random values."""
+    drop(opened, DIGITS)
+    return opened
+
+
+def sample(digit: int, path: Path) -> tuple[Path, np.ndarray]:
+    """A picture of a digit, in a file, and its pixels."""
     from PIL import Image
 
-    drop(opened, DIGITS)
-    Image.new("L", (40, 40), 255).save(tmp_path / "white.png")
-    opened.check("#how-picture")
-    runs = int(opened.get_attribute("#results", "data-runs") or 0)
-    opened.set_input_files("#picture-file", str(tmp_path / "white.png"))
-    opened.wait_for_selector(f"#results[data-runs='{runs + 1}']", timeout=START)
-    expected = reference_of(DIGITS, {"image": np.ones((1, 1, 32, 32), np.float32)})["logits"]
-    assert opened.get_attribute(".top li >> nth=0", "data-index") == str(expected.argmax())
+    samples = json.loads((DIGITS.parent / "samples.json").read_text())["samples"]
+    pixels = np.array(next(s for s in samples if s["label"] == digit)["pixels"], np.uint8).reshape(32, 32)
+    Image.fromarray(pixels).save(path / "digit.png")
+    return path / "digit.png", pixels
+
+
+def test_a_picture_is_given_to_the_model_which_answers(pictures: Page, tmp_path: Path) -> None:
+    """The picture comes before its format: the page asks for this, by keyboard, and then takes the picture that it
+    has. Scores are those of the reference."""
+    picture, pixels = sample(7, tmp_path)
+    names = tmp_path / "digits.txt"
+    names.write_text("\n".join(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]))
+    pictures.set_input_files("#files", str(picture))
+    expect(pictures.locator("#status")).to_contain_text("No input takes digit.png yet")
+    expect(pictures.locator("select[data-format=image]")).to_be_focused()
+    pictures.keyboard.type("unit")
+    expect(pictures.locator("select[data-format=image]")).to_have_value("pictures unit")
+    pictures.get_by_text("Change the format").click()
+    pictures.get_by_label("image: colours").select_option("grey")
+    pictures.get_by_label("Answer", exact=True).select_option("classify")
+    pictures.get_by_label("Settings of answer").fill("top=3")
+    pictures.set_input_files("#labels-file", str(names))
+    assert "digits.txt" in pictures.inner_text("#labels-name")
+    compile_again(pictures)
+    shown = pictures.locator("#outputs [data-output=logits]")
+    expect(shown.locator("label")).to_have_count(3)
+    expect(shown.locator("label").first).to_contain_text("seven")
+    logits = reference_of(DIGITS, {"image": (pixels.astype(np.float32) / 255).reshape(1, 1, 32, 32)})["logits"].ravel()
+    scores = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
+    best = float(shown.locator("meter").first.get_attribute("value") or 0)
+    assert abs(best - scores[7]) < 1e-3
+    assert "3 of 10 classes" in pictures.inner_text("#report")
+    assert "image: document.querySelector('img')" in pictures.inner_text("#code")
+    write, command = pictures.inner_text("#command").split("\n")
+    assert write == """echo '{"like":"unit","colours":"grey"}' > format-1.json"""
+    assert "--picture image=format-1.json --answer classify,top=3 --labels digits.txt" in command
+    pictures.click("#compare")
+    pictures.wait_for_selector("body[data-busy='']", timeout=START)
+    expect(pictures.locator("#problem")).to_be_hidden()
+
+    # The same by the tensor's own way: words of pixels.
+    pictures.check("#how-tensors")
+    pictures.select_option("select[data-input=image]", "file")
+    pictures.set_input_files("input[data-input=image]", str(picture))
+    expect(shown.locator("label").first).to_contain_text("seven")
+
+
+def test_a_format_that_does_not_fit_gives_the_compilers_message(pictures: Page, tmp_path: Path) -> None:
+    pictures.get_by_text("Pictures, sounds and answers").click()
+    pictures.select_option("select[data-format=image]", "pictures imagenet")
+    pictures.click("#compile")
+    message = command_error(DIGITS, tmp_path / "out", "--picture", "image=imagenet")
+    expect(pictures.locator("#problem")).to_have_text(message, timeout=START)
+    pictures.get_by_text("Change the format").click()
+    pictures.get_by_label("image: colours").select_option("grey")
+    pictures.get_by_label("image: mean").fill("half")
+    pictures.click("#compile")
+    expect(pictures.locator("#problem")).to_contain_text('mean is ["half"]; it is of another type', timeout=START)
+    # The formats were of that model.
+    drop(pictures, DIGITS)
+    assert "--picture" not in pictures.inner_text("#command")
 
 
 def test_a_search_is_shown_and_can_be_stopped(opened: Page, tmp_path: Path) -> None:

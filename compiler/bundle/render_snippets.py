@@ -31,15 +31,23 @@ def render_run(artifact: Artifact) -> str:
     return f"const outputs = await model.run({{\n{inputs}}});\n{outputs}"
 
 
+def render_page(artifact: Artifact, module: str) -> str:
+    """A script of a page, for a bundle that is imported as `module`."""
+    code = f"{_load(module)}\nconst model = await load(); // downloads the weights\n{render_run(artifact)}"
+    return f'<script type="module">\n{indent(code, "  ")}</script>\n'
+
+
+def _load(module: str) -> str:
+    return f"import {{ load }} from {module!r};\n"
+
+
 def render_snippets(artifact: Artifact, module: str) -> dict[str, str]:
     """By place of use, for a bundle that is imported as `module`."""
-    run = render_run(artifact)
-    load = f"import {{ load }} from {module!r};\n"
-    page = f"{load}\nconst model = await load(); // downloads the weights\n{run}"
+    run, load = render_run(artifact), _load(module)
     inside = indent(f"const model = await loading;\n{run}return outputs;\n", "  ")
     effect = indent(EFFECT, "  ")
     return {
-        "Plain page": f'<script type="module">\n{indent(page, "  ")}</script>\n',
+        "Plain page": render_page(artifact, module),
         "vite and other bundlers": f"{load}\nconst loading = load();\n\nexport async function run() {{\n{inside}}}\n",
         "React": (
             f"import {{ useEffect, useState }} from 'react';\n{load}\nexport function useModel() {{\n"

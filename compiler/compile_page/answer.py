@@ -9,15 +9,21 @@ from dataclasses import asdict
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
+from ..answers.formats import DETECTORS, EXAMPLES, answers_of
+from ..answers.labels import labels_of
+from ..bundle.render_snippets import render_page
 from ..driver.build import Built, build_files
 from ..driver.options import Options
 from ..driver.quantization_data import quantization_data
 from ..errors import InternalError
 from ..frontends.importers import describe_model
 from ..frontends.model_inputs import model_inputs
+from ..pictures.formats import PICTURES
 from ..program.count_products import count_products
 from ..quantization.settings import QuantizeOptions, parse_weights
+from ..sounds.formats import SOUNDS
 from ..system.collector import collect_less_often
 from ..text.explain import explain
 
@@ -58,6 +64,13 @@ def answer(operation: str, request: str, say: Say, page: Page | None = None) -> 
         return json.dumps({"error": {"kind": kind, "message": str(explained)}}), []
 
 
+def _formats(_: Request, __: Say) -> tuple[Answer, Files]:
+    """The compiler's tables of what fills inputs and of what runs return."""
+    presets = {"detect": list(DETECTORS.named)}
+    answers = {kind: {"presets": presets.get(kind, []), "example": text} for kind, text in EXAMPLES.items()}
+    return {"pictures": PICTURES.data(), "sounds": SOUNDS.data(), "answers": answers}, []
+
+
 def _describe(request: Request, _: Say) -> tuple[Answer, Files]:
     path = Path(request["model"])
     return {**asdict(describe_model(path)), "bytes": path.stat().st_size}, []
@@ -66,7 +79,9 @@ def _describe(request: Request, _: Say) -> tuple[Answer, Files]:
 def _compile(request: Request, say: Say) -> tuple[Answer, Files]:
     built = build_files(Path(request["model"]), options_of(request), say)
     files = [(f.name, f.data) for f in built.files]
-    return {"name": built.manifest.fields["name"], "manifest": built.manifest.fields, "report": _report(built)}, files
+    name = built.artifact.name
+    code = render_page(built.artifact, f"./{quote(name, safe='')}/model.js")
+    return {"name": name, "manifest": built.manifest.fields, "code": code, "report": _report(built)}, files
 
 
 def options_of(request: Request) -> Options:
@@ -74,6 +89,10 @@ def options_of(request: Request) -> Options:
     records, weights = request.get("records"), request.get("weights")
     return Options(
         model_inputs(request.get("shapes"), request.get("dims")),
+        PICTURES.by_input(request.get("pictures", {})),
+        SOUNDS.by_input(request.get("sounds", {})),
+        answers_of(request.get("answers", ())),
+        labels_of(request.get("labels")),
         targets=tuple(request.get("targets", TARGETS)),
         precision=request.get("precision", "f32"),
         fast_math=request.get("fastMath", True),
@@ -90,6 +109,7 @@ def _report(built: Built) -> Answer:
         "seconds": report.seconds,
         "kernels": {d.target.name: len(d.program.work) for d in report.devices},
         "products": {d.target.name: count_products(d.program.work) for d in report.devices},
+        "answers": report.answers,
         "weightBytes": report.weights,
         "weightTypes": dict(report.weight_types),
         "bundleBytes": sum(len(f.data) for f in built.files),
@@ -110,6 +130,7 @@ def _pack(request: Request, _: Say) -> tuple[Answer, Files]:
 
 
 _OPERATIONS: Mapping[str, Callable[[Request, Say], tuple[Answer, Files]]] = {
+    "formats": _formats,
     "describe": _describe,
     "compile": _compile,
     "pack": _pack,

@@ -27,6 +27,9 @@ TUNER = ("webnn_compile/tune/", "numpy/random/")
 """Modules that only a search needs."""
 OF_DEVICES = ("connect.js", "device.js", "follow_model.js", "frames.js", "show_search.js", "socket.js")
 """Scripts of rpc/device_page that a page without a broker has no use for."""
+SHARED = ("compare_results.js", "show_answers.js")
+"""Scripts of a bundle's own page that this one uses. The others are in the modules: here they would be at the wrong
+place."""
 MADE = "files.json"
 """The list of the folder's files, which also marks it."""
 
@@ -147,8 +150,12 @@ def _page_files(work: Path, runtime: Path) -> Iterator[BundleFile]:
     }
     for folder, source in scripts.items():
         for path, name in _walk(source):
-            # Scripts of a bundle's own page are in the modules: here they would be at the wrong place.
-            if name.endswith((".js", ".ts")) and not name.startswith("bundle_page/") and name not in OF_DEVICES:
+            below, _, script = name.rpartition("/")
+            if (
+                name.endswith((".js", ".ts"))
+                and name not in OF_DEVICES
+                and (below != "bundle_page" or script in SHARED)
+            ):
                 yield BundleFile(f"{folder}/{name}", path.read_bytes(), "runtime")
     for path in sorted((work / "licences").rglob("*")):
         if path.is_file():

@@ -81,9 +81,10 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A bundle in memory: its files, the manifest of the model among them as data, and the report."""
+    """A bundle in memory: its files, what they are made of, the manifest as data, and the report."""
 
     report: Report
+    artifact: Artifact
     manifest: Manifest
     files: tuple[BundleFile, ...]
 
@@ -99,7 +100,7 @@ def build_files(model: Path, options: Options, phase: Phase) -> Built:
         manifest = make_manifest(artifact)
         files = render_files(artifact, manifest, isolation=options.coop_coep, packaging=packaging)
         work.cache.trim()
-    return Built(report, manifest, tuple(files))
+    return Built(report, artifact, manifest, tuple(files))
 
 
 @forgetting()

@@ -87,7 +87,10 @@ class DeviceTarget(CompileTarget):
         arithmetic: ChooseArithmetic = in_floats
         if self.half_arithmetic and work.options.precision == FAST_HALVES:
             arithmetic = partial(_measured, work.cache)
-        return plan_for_device(lowered, backend, weights, halves=halves, arithmetic=arithmetic, choices=choices)
+        host = work.options.host != "js"
+        return plan_for_device(
+            lowered, backend, weights, halves=halves, arithmetic=arithmetic, choices=choices, host=host
+        )
 
     def run(self, program: DeviceProgram, weights: bytes) -> DeviceModel:
         """The program on this machine's GPU, or an emulation. Raises InputError where there is none, or one that lacks

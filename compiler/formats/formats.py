@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import Field, dataclass, fields, replace
+from dataclasses import Field, asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
@@ -25,11 +25,18 @@ F = TypeVar("F", bound="Format")
 
 @dataclass(frozen=True, slots=True)
 class Formats(Generic[F]):
-    """Formats of `what` there is, by name; `plain` is the one whose fields an object has where it says no other."""
+    """Formats of `what` there is, by name; `plain` is the one whose fields an object has where it says no other.
+    `choices` are the values of fields that have a few."""
 
     what: str
     named: Mapping[str, F]
     plain: str
+    choices: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
+
+    def data(self) -> dict[str, object]:
+        """The table as objects of JSON, of which forms are made."""
+        named = {name: asdict(form) for name, form in self.named.items()}
+        return {"named": named, "choices": {name: list(values) for name, values in self.choices.items()}}
 
     def by_input(self, given: Mapping[str, str | Mapping[str, object] | F]) -> dict[str, F]:
         """Formats by input: of names, paths of files, objects of JSON or formats. Raises InputError."""
@@ -83,6 +90,8 @@ class Formats(Generic[F]):
 def _value(field: Field[Any], given: object, default: object, where: str) -> object:
     """A field's value, of the type that the field has."""
     kind = str(field.type)  # the text of the annotation
+    if given is None and kind.endswith("None"):
+        return None
     number = isinstance(given, int | float) and not isinstance(given, bool)
     if kind.startswith("tuple"):
         if number and "..." in kind:

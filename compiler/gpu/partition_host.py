@@ -61,7 +61,7 @@ class HostPartition:
         return sum(1 for s in self.segments if s.reads)
 
 
-def partition_host(model: Lowered, cannot: Mapping[int, str]) -> HostPartition:
+def partition_host(model: Lowered, cannot: Mapping[int, str], *, host: bool = True) -> HostPartition:
     """`cannot` has the reasons of groups that the device cannot run, by number. The host also runs small kernels
 
     - between its own: they depend on one of them, and another on them;
@@ -69,10 +69,13 @@ def partition_host(model: Lowered, cannot: Mapping[int, str]) -> HostPartition:
     - that read no tensor, and whose result is a size alone, which need not be read back then, or has quotients of
       floats, which GPUs round otherwise: coordinates of nearest elements, say.
 
+    Without a `host` sizes are read back, and no kernel moves for its neighbours: what is left there is refused then.
     Kernels are ordered for the fewest switches between host and device; in loops and branches they keep their order.
     """
     links = _Links(model)
-    reasons = _with_small_neighbours(model, links, {**_of_sizes_alone(model, links), **cannot})
+    reasons = {**_of_sizes_alone(model, links, host=host), **cannot}
+    if host:
+        reasons = _with_small_neighbours(model, links, reasons)
     candidates = [_divide(model, links, reasons, host_first=first) for first in (True, False)]
     return min(candidates, key=lambda d: (d.readbacks, len(d.segments)))
 
@@ -104,14 +107,14 @@ class _Links:
         return owner_of(t, self._aliases)
 
 
-def _of_sizes_alone(model: Lowered, links: _Links) -> dict[int, str]:
+def _of_sizes_alone(model: Lowered, links: _Links, *, host: bool) -> dict[int, str]:
     """The reasons of small kernels that read no tensor."""
     read = {t for reads in links.reads for t in reads}
     sizes = {links.owner(t) for t in model.measured.values()} - read
     reasons: dict[int, str] = {}
     for i, group in enumerate(model.groups):
         if not group.reads and _is_small(model, links, i):
-            if links.computed[i] in sizes:
+            if host and links.computed[i] in sizes:
                 reasons[i] = "a size that is made of sizes"
             elif _divides(model.kernels[i].body):
                 reasons[i] = "GPUs round quotients otherwise"

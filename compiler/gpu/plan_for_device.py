@@ -45,12 +45,14 @@ def plan_for_device(
     halves: bool = False,
     arithmetic: ChooseArithmetic = in_floats,
     choices: KernelChoices = default_choices,
+    host: bool = True,
 ) -> DevicePlan:
     """The plan of `model`, which was lowered by the backend's layout policy. With `halves` values and constants are
     float16 where that is accurate enough, and `arithmetic` says which of them are computed so. `choices` are those of
-    each kernel's schedule on the device."""
+    each kernel's schedule on the device. `host` is as `partition_host` has it."""
     narrow = narrow_model(model)
-    return _plan(model, narrow, narrow.cannot, weights, KernelCompiler(backend), choices, arithmetic, halves=halves)
+    compiler = KernelCompiler(backend)
+    return _plan(model, narrow, narrow.cannot, weights, compiler, choices, arithmetic, halves=halves, host=host)
 
 
 def _plan(
@@ -63,10 +65,11 @@ def _plan(
     arithmetic: ChooseArithmetic,
     *,
     halves: bool,
+    host: bool,
 ) -> DevicePlan:
     """Kernels that the backend refuses join those of `cannot`; that changes the partition, and with it textures and
     types of the others."""
-    partition = partition_host(model, cannot)
+    partition = partition_host(model, cannot, host=host)
     chosen = choose_halves(model, partition) if halves else None
     computed = FLOATS if chosen is None else arithmetic(model, chosen)
     types = StorageTypes(weights, chosen, computed.halves)
@@ -87,5 +90,6 @@ def _plan(
         kernels = plan_kernels(shared, choices, legal)
         groups = compile_kernels(kernels, compiler)
     if groups.refused:
-        return _plan(model, narrow, {**cannot, **groups.refused}, weights, compiler, choices, arithmetic, halves=halves)
+        cannot = {**cannot, **groups.refused}
+        return _plan(model, narrow, cannot, weights, compiler, choices, arithmetic, halves=halves, host=host)
     return DevicePlan(partition, types, tensors, kernels, groups, compiler, computed)

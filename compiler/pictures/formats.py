@@ -11,7 +11,8 @@ from ..errors import InputError
 from ..formats.formats import Formats
 from ..ops.sampling.picture import RESIZES
 
-COLOURS = ("rgb", "bgr", "grey")
+CHOICES: Mapping[str, tuple[str, ...]] = {"resize": tuple(RESIZES), "colours": ("rgb", "bgr", "grey")}
+"""Values of fields that have a few."""
 
 MOST = 2048
 """Rows and columns of a picture, at most, unless a format says more: larger ones are reduced before."""
@@ -44,10 +45,10 @@ class PictureFormat:
         """Raises InputError, which names `where` the format is from."""
         channels = 1 if self.colours == "grey" else 3
         problems = {
-            "resize": (self.resize in RESIZES, f"one of {', '.join(RESIZES)}"),
+            "resize": _one_of("resize", self.resize),
             "kept": (0.1 <= self.kept <= 1, "a share from 0.1 to 1"),
             "fill": (len(self.fill) == 3 and all(0 <= v <= 255 for v in self.fill), "three numbers from 0 to 255"),
-            "colours": (self.colours in COLOURS, f"one of {', '.join(COLOURS)}"),
+            "colours": _one_of("colours", self.colours),
             "scale": (math.isfinite(self.scale) and self.scale > 0, "a number above 0"),
             "mean": (len(self.mean) in (1, channels) and all(map(math.isfinite, self.mean)), _numbers(channels)),
             "std": (
@@ -61,6 +62,10 @@ class PictureFormat:
         for name, (valid, expected) in problems.items():
             if not valid:
                 raise InputError(f"{where}: {name} is {json.dumps(getattr(self, name))}; give {expected}")
+
+
+def _one_of(name: str, value: str) -> tuple[bool, str]:
+    return value in CHOICES[name], f"one of {', '.join(CHOICES[name])}"
 
 
 def _numbers(channels: int) -> str:
@@ -83,4 +88,4 @@ to 1, and from 0 to 255; detectors."""
 FormatLike = str | Mapping[str, object] | PictureFormat
 """A format, its name or the path of its file, or an object of JSON."""
 
-PICTURES = Formats("pictures", FORMATS, "unit")
+PICTURES = Formats("pictures", FORMATS, "unit", CHOICES)

@@ -12,8 +12,6 @@ import numpy as np
 from ..errors import InputError
 from ..formats.formats import Formats
 
-FEATURES = ("waveform", "spectrum", "mel")
-PADDINGS = ("none", "reflect", "zeros")
 LOGS: Mapping[str, float] = {"none": 0.0, "ln": 1.0, "log10": 1 / math.log(10), "dB": 10 / math.log(10)}
 """By what natural logarithms of powers are multiplied."""
 
@@ -44,6 +42,18 @@ WINDOWS: Mapping[str, Callable[[int], np.ndarray]] = {
     "rectangular": np.ones,
 }
 """By name, float64 of so many samples; those that are not symmetric are periodic."""
+
+CHOICES: Mapping[str, tuple[str | None, ...]] = {
+    "features": ("waveform", "spectrum", "mel"),
+    "window": tuple(WINDOWS),
+    "pad": ("none", "reflect", "zeros"),
+    "mel_scale": ("slaney", "htk"),
+    "mel_norm": ("none", "slaney"),
+    "triangles": ("hertz", "mel"),
+    "log": tuple(LOGS),
+    "layout": (None, "time-mel", "mel-time"),
+}
+"""Values of fields that have a few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,23 +128,17 @@ class SoundFormat:
         numbers = ("scale", "preemphasis", "fmin", "offset", "floor", "span", "mean", "std")
         problems = {name: (math.isfinite(getattr(self, name)), "a finite number") for name in numbers}
         least = self.offset + self.floor
+        problems |= {name: _one_of(getattr(self, name), choices) for name, choices in CHOICES.items()}
         problems |= {
-            "features": _one_of(self.features, FEATURES),
             "rate": (RATES[0] <= self.rate <= RATES[1], f"a number from {RATES[0]} to {RATES[1]}"),
             "scale": (0 < self.scale < math.inf, "a number above 0"),
             "frame": (2 <= self.frame <= _LONGEST, f"a number from 2 to {_LONGEST}"),
             "hop": (1 <= self.hop <= 2**20, f"a number from 1 to {2**20}"),
             "fft": (self.frame <= self.transform <= _LONGEST, f"a number from {self.frame}, the frame, to {_LONGEST}"),
-            "window": _one_of(self.window, WINDOWS),
-            "pad": _one_of(self.pad, PADDINGS),
             "power": (self.power in (1, 2), "1 or 2"),
             "mels": (1 <= self.mels <= 1024, "a number from 1 to 1024"),
             "fmin": (0 <= self.fmin < self.top, f"a number from 0, below {self.top:g}, the highest frequency"),
             "fmax": (0 < self.top <= self.rate / 2, f"a number above 0, to {self.rate / 2:g}, half the rate"),
-            "mel_scale": _one_of(self.mel_scale, ("slaney", "htk")),
-            "mel_norm": _one_of(self.mel_norm, ("none", "slaney")),
-            "triangles": _one_of(self.triangles, ("hertz", "mel")),
-            "log": _one_of(self.log, LOGS),
             "offset": (0 <= self.offset < math.inf, "a number of at least 0"),
             "floor": (
                 0 <= self.floor < math.inf and (self.log == "none" or least >= 1e-30),
@@ -142,7 +146,6 @@ class SoundFormat:
             ),
             "span": (0 <= self.span < math.inf, "a number of at least 0"),
             "std": (0 < self.std < math.inf, "a number above 0"),
-            "layout": _one_of(self.layout, (None, "time-mel", "mel-time")),
             "seconds": (self.seconds is None or 0 < self.seconds < MOST, "a number above 0"),
         }
         for name, (valid, expected) in problems.items():
@@ -150,7 +153,7 @@ class SoundFormat:
                 raise InputError(f"{where}: {name} is {json.dumps(getattr(self, name))}; give {expected}")
 
 
-def _one_of(value: object, choices: Mapping[str, object] | tuple[object, ...]) -> tuple[bool, str]:
+def _one_of(value: object, choices: tuple[str | None, ...]) -> tuple[bool, str]:
     return value in choices, f"one of {', '.join(str(c) for c in choices if c is not None)}"
 
 
@@ -213,4 +216,4 @@ and VGGish; filter banks as Kaldi has them, and of the Audio Spectrogram Transfo
 SoundLike = str | Mapping[str, object] | SoundFormat
 """A format, its name or the path of its file, or an object of JSON."""
 
-SOUNDS = Formats("sounds", FORMATS, "raw")
+SOUNDS = Formats("sounds", FORMATS, "raw", CHOICES)

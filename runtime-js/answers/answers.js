@@ -50,13 +50,36 @@ const kinds = {
 };
 
 /**
+ * The outputs, with answers in place of the first one that each is made of.
+ * @template T
+ * @param {readonly AnswerSpec[]} specs
+ * @param {readonly T[]} outputs
+ * @param {(spec: AnswerSpec) => T} answer
+ */
+function placed(specs, outputs, answer) {
+  /** @type {Map<number, AnswerSpec>} by output */
+  const owners = new Map(specs.flatMap((spec) => Object.values(spec.outputs).map((output) => [output, spec])));
+  return outputs.flatMap((output, i) => {
+    const spec = owners.get(i);
+    if (!spec) return [output];
+    return i === Math.min(...Object.values(spec.outputs)) ? [answer(spec)] : [];
+  });
+}
+
+/**
+ * @param {readonly AnswerSpec[]} specs
+ * @param {readonly any[]} outputs
+ * @returns {any}
+ */
+export const describeAnswers = (specs, outputs) =>
+  placed(specs, outputs, ({ name, kind }) => Object.freeze({ name, answer: kind }));
+
+/**
  * The answers of a model that starts.
  * @param {readonly AnswerSpec[]} specs
  * @param {{ signal: AbortSignal | undefined, timeout: number, cache?: string }} plan
  */
 function start(specs, plan) {
-  /** @type {Map<number, AnswerSpec>} by output */
-  const owners = new Map(specs.flatMap((spec) => Object.values(spec.outputs).map((output) => [output, spec])));
   /** @type {(string[] | undefined)[]} */
   let labels = [];
   const fetched = async () => {
@@ -65,18 +88,6 @@ function start(specs, plan) {
   };
   const files = fetched();
   files.catch(() => {}); // the model may fail to start before
-  /**
-   * The outputs, with answers in place of the first one that each is made of.
-   * @template T
-   * @param {readonly T[]} outputs
-   * @param {(spec: AnswerSpec) => T} answer
-   */
-  const placed = (outputs, answer) =>
-    outputs.flatMap((output, i) => {
-      const spec = owners.get(i);
-      if (!spec) return [output];
-      return i === Math.min(...Object.values(spec.outputs)) ? [answer(spec)] : [];
-    });
   return {
     /** @param {{ dispose: () => void }} session ended where a file does not arrive */
     async ready(session) {
@@ -87,11 +98,8 @@ function start(specs, plan) {
         throw error;
       }
     },
-    /**
-     * @param {readonly any[]} outputs
-     * @returns {any}
-     */
-    describe: (outputs) => placed(outputs, ({ name, kind }) => Object.freeze({ name, answer: kind })),
+    /** @param {readonly any[]} outputs */
+    describe: (outputs) => describeAnswers(specs, outputs),
     /**
      * Whether the options of a run go with answers.
      * @param {import('../model.js').RunOptions} options
@@ -100,7 +108,8 @@ function start(specs, plan) {
      */
     check({ output, into }, outputs) {
       if (output === 'gpu-buffer') throw new TypeError("output 'gpu-buffer': this model returns answers, not buffers");
-      const plain = outputs.filter((_, i) => !owners.has(i));
+      const taken = new Set(specs.flatMap((spec) => Object.values(spec.outputs)));
+      const plain = outputs.filter((_, i) => !taken.has(i));
       if (into)
         checkNames(
           'into',
@@ -115,7 +124,7 @@ function start(specs, plan) {
      * @returns {[string, any][]}
      */
     of: (outputs, sizes) =>
-      placed(outputs, (spec) => {
+      placed(specs, outputs, (spec) => {
         const parts = Object.fromEntries(Object.entries(spec.outputs).map(([part, i]) => [part, outputs[i]?.[1]]));
         const names = labels[specs.indexOf(spec)];
         return [spec.name, kinds[spec.kind]?.(parts, (index) => names?.[index] ?? String(index), spec, sizes, names)];

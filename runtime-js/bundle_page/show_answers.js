@@ -67,13 +67,14 @@ function drawn(picture) {
 /**
  * @param {keyof Answers} kind
  * @param {any} answer
- * @param {Blob} [file] the picture that it is about
+ * @param {Blob | ImageBitmap} [source] the picture that it is about, a file of it is decoded behind
  */
-export function showAnswer(kind, answer, file) {
+export function showAnswer(kind, answer, source) {
   const view = document.createElement('div');
   view.className = kind;
   const show = (/** @type {ImageBitmap} */ picture) => view.replaceChildren(...views[kind](answer, picture));
-  view.append(...views[kind](answer));
-  if (file) createImageBitmap(file).then(show, () => {});
+  if (source instanceof ImageBitmap) show(source);
+  else view.append(...views[kind](answer));
+  if (source instanceof Blob) createImageBitmap(source).then(show, () => {});
   return view;
 }

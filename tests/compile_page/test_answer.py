@@ -17,9 +17,12 @@ import onnx
 import pytest
 from cli.command import SHAPE, contents, network, run
 from onnx_models import model, node, random
+from webnn_compile.answers.formats import DETECTORS
 from webnn_compile.compile_page import answer as module
 from webnn_compile.compile_page.answer import TARGETS, answer
+from webnn_compile.pictures.formats import PICTURES
 from webnn_compile.records.tuning_record import parse_line
+from webnn_compile.sounds.formats import SOUNDS
 
 SHAPES = {"x": [1, 3, 8, 8]}
 SHADERS = ("--host", "js", "--targets", "webgpu,webgl")
@@ -134,6 +137,41 @@ def test_weights_in_few_bits(tmp_path: Path) -> None:
     wrong = asked("compile", model=tmp_path / "m.onnx", weights="int3")
     assert wrong["error"]["kind"] == "input"
     assert wrong["error"]["message"].startswith("--weights int3: choose one of f16, int8, int4, nf4")
+
+
+GREY = {"like": "unit", "colours": "grey"}
+
+
+def test_pictures_and_answers(tmp_path: Path) -> None:
+    """Those of the command line, as are their mistakes."""
+    onnx.save(model([node("Flatten", ["x"], ["y"])], {"x": [1, 1, 2, 4]}, ["y"], {}), tmp_path / "m.onnx")
+    (tmp_path / "grey.json").write_text(json.dumps(GREY))
+    (tmp_path / "names.txt").write_text("a\nb\nc\nd\ne\nf\ng\nh\n")
+    request = {"shapes": None, "pictures": {"x": GREY}, "answers": ["classify,top=2,logits"]}
+    found, files = compiled(tmp_path / "m.onnx", **request, labels=str(tmp_path / "names.txt"))
+    options = [f"--picture=x={tmp_path / 'grey.json'}", "--answer=classify,top=2,logits"]
+    ended = run(tmp_path / "m.onnx", "--out", tmp_path / "o", *SHADERS, *options, "--labels", tmp_path / "names.txt")
+    assert ended.exit_code == 0, ended.output
+    assert files == contents(tmp_path / "o")
+    assert compiled(tmp_path / "m.onnx", **request, labels=list("abcdefgh"))[1] == files
+    assert found["report"]["answers"] == {"y": "2 of 8 classes, by the Softmax of y"}
+    assert "import { load } from './m/model.js';" in found["code"]
+    assert "x: document.querySelector('img')" in found["code"]
+    message = message_of(tmp_path / "m.onnx", "--out", tmp_path / "p", *SHADERS, "--picture=x=imagenet")
+    wrong = asked("compile", model=tmp_path / "m.onnx", pictures={"x": "imagenet"})
+    assert wrong == {"error": {"kind": "input", "message": message}}
+
+
+def test_the_tables_of_formats() -> None:
+    found = asked("formats")
+    for kind, table in (("pictures", PICTURES), ("sounds", SOUNDS)):
+        made = {name: table.of({**fields}, name) for name, fields in found[kind]["named"].items()}
+        assert made == table.named
+    assert set(found["pictures"]["choices"]) == {"resize", "colours"}
+    assert found["sounds"]["choices"]["layout"] == [None, "time-mel", "mel-time"]
+    assert found["answers"]["detect"]["presets"] == list(DETECTORS.named)
+    for answer_ in found["answers"].values():
+        assert answer_["example"].startswith("give ")
 
 
 def test_phases_are_said_as_they_begin(path: Path) -> None:

@@ -20,6 +20,8 @@ const sizes = (shape) => Array.from(shape);
 /** @param {any} value */
 const isPlain = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
+const isFormats = (/** @type {any} */ v) => isPlain(v) && Object.values(v).every((one) => isText(one) || isPlain(one));
+
 /** @type {Record<string, [Test, string]>} what is right, and how it is said */
 const OPTIONS = {
   shapes: [(v) => isPlain(v) && Object.values(v).every(isShape), 'sizes by input, such as { input: [1, 3, 224, 224] }'],
@@ -27,6 +29,13 @@ const OPTIONS = {
     (v) => isPlain(v) && Object.values(v).every(isDim),
     'sizes by name, or ranges, such as { batch: 1, length: [1, 512], width: [8, 512, 8] }',
   ],
+  pictures: [
+    isFormats,
+    'formats by input, such as { image: "imagenet" }, or { image: { like: "unit", colours: "bgr" } }',
+  ],
+  sounds: [isFormats, 'formats by input, such as { audio: "whisper" }'],
+  answers: [(v) => Array.isArray(v) && v.every(isText), "a list such as ['classify,top=5']"],
+  labels: [(v) => v instanceof File || (Array.isArray(v) && v.every(isText)), 'a File of labels, or a list of texts'],
   targets: [
     (v) => Array.isArray(v) && v.length > 0 && v.every((t) => TARGETS.includes(t)),
     "some of ['webgpu', 'webgl']",

@@ -1,4 +1,4 @@
-// Outputs that are scores of classes: the best of them, with labels where someone gave some.
+// Outputs that are scores of classes: the best of them.
 
 import { make } from './elements.js';
 import { number, percent } from './format.js';
@@ -33,17 +33,13 @@ export function bestClasses(scores) {
   });
 }
 
-/**
- * @param {ArrayLike<number>} scores
- * @param {readonly string[]} labels
- */
-export function bestRows(scores, labels) {
+/** @param {ArrayLike<number>} scores */
+export function bestRows(scores) {
   return bestClasses(scores).map(({ index, share, score }) => {
     const bar = make('span', { className: 'bar' });
     bar.style.setProperty('--share', String(share));
-    const name = make('span', {}, [make('b', String(index)), labels[index] ? ` ${labels[index]}` : '']);
     const row = make('li', {}, [
-      name,
+      make('b', String(index)),
       make('data', { value: String(share), textContent: percent(share), title: `score ${number(score)}` }),
       bar,
     ]);

@@ -1,9 +1,9 @@
 // The same inputs on each backend: how long it takes, and how far results differ.
 
+import { numbersOf } from '../../../runtime-js/bundle_page/compare_results.js';
 import { median } from './camera.js';
 import { element, showRows, tableRow } from './elements.js';
 import { backendName, messageOf, milliseconds, number } from './format.js';
-import { numbersOf } from './tensor_values.js';
 
 /** @typedef {import('./run_model.js').Loaded} Loaded */
 /** @typedef {import('../../../runtime-js/model.js').Model} Model */
@@ -74,11 +74,9 @@ function differenceOf(model, a, b) {
   let difference = 0;
   let largest = 0;
   for (const { name, dtype } of model.outputs) {
-    const one = a[name];
-    const other = b[name];
-    if (!one || !other) continue;
-    const x = numbersOf(dtype, one);
-    const y = numbersOf(dtype, other);
+    const x = numbersOf(a[name], dtype);
+    const y = numbersOf(b[name], dtype);
+    if (x.length !== y.length) return 'other results';
     for (let i = 0; i < x.length; i++) {
       const apart = Math.abs((x[i] ?? 0) - (y[i] ?? 0));
       // What is NaN or infinite in both is no difference; in one of them it is an infinite one.

@@ -1,14 +1,20 @@
 // The options of a compilation, its button, its progress by phases.
 
+import { createAnswerFields } from './answer_fields.js';
 import { element, make, showFacts, showRows, tableRow } from './elements.js';
 import { backendName, count, duration, percent, size, some } from './format.js';
 import { createSizeFields } from './free_sizes.js';
+import { createInputFormats } from './input_formats.js';
 
 /** @typedef {import('./types.js').Target} Target */
 /**
  * @typedef {object} Choice
  * @property {Record<string, (number | string)[]>} shapes of inputs with sizes that have no name
  * @property {Record<string, import('./types.js').Dim>} dims
+ * @property {Record<string, import('./types.js').Format>} pictures formats by input
+ * @property {Record<string, import('./types.js').Format>} sounds
+ * @property {string[]} answers
+ * @property {File} [labels]
  * @property {Target[]} targets
  * @property {'f32' | 'f16'} precision
  * @property {string} [weights] the form of weights in fewer bits
@@ -27,7 +33,10 @@ export function createCompileForm(compile, cancel) {
   const list = element('phases', HTMLElement);
   const report = element('report', HTMLElement);
   const layers = element('layers', HTMLDetailsElement);
+  const media = element('media', HTMLDetailsElement);
   const sizes = createSizeFields();
+  const formats = createInputFormats();
+  const answers = createAnswerFields();
   const boxes = /** @type {const} */ (['webgpu', 'webgl']).map((target) => ({
     target,
     box: element(`target-${target}`, HTMLInputElement),
@@ -40,6 +49,8 @@ export function createCompileForm(compile, cancel) {
   /** @returns {Choice} */
   const choice = () => ({
     ...sizes.options(),
+    ...formats.options(),
+    ...answers.options(),
     targets: boxes.filter(({ box }) => box.checked).map(({ target }) => target),
     precision: element('precision', HTMLSelectElement).value === 'f16' ? 'f16' : 'f32',
     weights: element('weights', HTMLSelectElement).value || undefined,
@@ -83,14 +94,18 @@ export function createCompileForm(compile, cancel) {
   return {
     /**
      * @param {import('./types.js').Card} card
+     * @param {import('./types.js').Formats} tables
      * @returns {Choice | undefined} undefined where sizes have to be filled in first
      */
-    show({ inputs }) {
+    show({ inputs, outputs }, tables) {
       section.hidden = false;
       button.textContent = 'Compile';
       list.replaceChildren();
       report.replaceChildren();
       layers.hidden = true;
+      media.open = false;
+      formats.show(tables, inputs);
+      answers.show(tables, outputs);
       const open = sizes.show(inputs);
       return open || !isChecked() ? undefined : choice();
     },
@@ -113,7 +128,10 @@ export function createCompileForm(compile, cancel) {
      * @param {import('./types.js').Report} of
      * @param {number} modelBytes of the files that it was compiled from
      */
-    finish({ seconds, kernels, products, weightBytes, weightTypes, quantization, bundleBytes, heapBytes }, modelBytes) {
+    finish(
+      { seconds, kernels, products, answers, weightBytes, weightTypes, quantization, bundleBytes, heapBytes },
+      modelBytes,
+    ) {
       endTicks();
       list.replaceChildren();
       for (const [phase, time] of Object.entries(seconds)) {
@@ -126,6 +144,7 @@ export function createCompileForm(compile, cancel) {
           .map(([target, times]) => `${count(times)} for ${backendName(target)}`)
           .join(', '),
         products: productsText(products),
+        answers: Object.values(answers).join('; '),
         weights: Object.entries(weightTypes)
           .map(([type, bytes]) => `${size(bytes)} ${type}`)
           .join(', '),
@@ -140,6 +159,16 @@ export function createCompileForm(compile, cancel) {
     fail() {
       current?.row.classList.add('failed');
       endTicks();
+    },
+    /** Shows where a picture's format is chosen. */
+    askFormat() {
+      media.open = true;
+      formats.focus();
+    },
+    /** @param {File} file */
+    giveLabels(file) {
+      media.open = true;
+      answers.setLabels(file);
     },
     hide() {
       endTicks();

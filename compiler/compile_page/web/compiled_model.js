@@ -1,6 +1,7 @@
 // A compiled model in the page: its files, and what can be done with them.
 
 import { withUrls } from '../../../rpc/device_page/with_urls.js';
+import { describeAnswers } from '../../../runtime-js/answers/answers.js';
 import { sizes } from '../../../runtime-js/values/bind_sizes.js';
 import { shownShape } from '../../../runtime-js/values/sizes.js';
 
@@ -15,18 +16,19 @@ export class CompiledModel {
   #pack;
 
   /**
-   * @param {{ name: string, manifest: any, report: Report }} compiled
+   * @param {{ name: string, manifest: any, code: string, report: Report }} compiled
    * @param {Files} files
    * @param {(name: string, files: Files) => Promise<Blob>} pack
    */
-  constructor({ name, manifest, report }, files, pack) {
+  constructor({ name, manifest, code, report }, files, pack) {
     this.name = name;
+    this.code = code;
     this.files = files;
     this.report = report;
     // As the runtime's `load` has them, which is not there yet.
-    const { inputs, outputs, dimensions = [] } = manifest;
+    const { inputs, outputs, dimensions = [], answers = [] } = manifest;
     this.inputs = inputs.map(shown);
-    this.outputs = outputs.map(shown);
+    this.outputs = describeAnswers(answers, outputs.map(shown));
     this.dimensions = dimensions.map((/** @type {Dimension} */ { input, ...range }) => ({
       ...range,
       ...(input !== undefined && { input: inputs[input].name }),
@@ -68,7 +70,11 @@ export class CompiledModel {
 }
 
 /** @param {import('../../../runtime-js/values/sizes.js').Spec} port */
-const shown = ({ name, dtype, shape }) => ({ name, dtype, shape: shownShape(shape) });
+const shown = ({ name, dtype, shape, picture, sound }) => ({
+  ...{ name, dtype, shape: shownShape(shape) },
+  ...(picture !== undefined && { picture }),
+  ...(sound !== undefined && { sound }),
+});
 
 /**
  * Addresses of files, for this page alone.

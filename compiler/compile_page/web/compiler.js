@@ -10,7 +10,10 @@ export { CompileError };
 
 /** The options of every call, and of what compiles. */
 const COMMON = ['signal'];
-const BUILD = ['shapes', 'dims', 'precision', 'weights', 'fastMath', 'records'];
+const BUILD = [
+  ...['shapes', 'dims', 'pictures', 'sounds', 'answers', 'labels'],
+  ...['precision', 'weights', 'fastMath', 'records'],
+];
 
 /** @typedef {import('./types.js').Compiler} Compiler */
 /** @typedef {import('./types.js').CompileOptions} CompileOptions */
@@ -54,6 +57,11 @@ function create(worker) {
   };
 
   return {
+    async formats(options) {
+      const { signal } = checkOptions(options, COMMON);
+      const { heapBytes, ...formats } = check(await worker.call({ op: 'formats', signal })).result;
+      return formats;
+    },
     async describe(source, options) {
       const { signal } = checkOptions(options, COMMON);
       const { model, files } = readSource(source);

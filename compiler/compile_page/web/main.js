@@ -27,6 +27,8 @@ import { createWorkbench } from './workbench.js';
 
 /** @type {import('./types.js').Compiler | undefined} */
 let compiler;
+/** @type {import('./types.js').Formats} */
+let formats;
 /** @type {Job | undefined} */
 let job;
 
@@ -45,6 +47,7 @@ async function startCompiler() {
   showStatus('Loading the compiler', 'some');
   try {
     compiler = await openCompiler({ onProgress: tellStart, onRestart: tellRestart });
+    formats = await compiler.formats();
   } catch (error) {
     setState('error');
     showStatus('The compiler could not start.');
@@ -75,13 +78,24 @@ const nameOf = (files) => files.find(({ name }) => /\.onnx$/i.test(name))?.name 
 /** @param {readonly File[]} files */
 function take(files) {
   const { model, more, picture, labels, tensor } = sortFiles(files);
-  const { tryIt, results } = workbench;
   if (model.length) open(model);
   else if (!workbench.loaded() && !job) showProblem('None of these files is a model: its name must end in .onnx.');
   else if (more.length) addFiles(more);
-  if (picture && job) tryIt.loadPicture(picture).catch(showProblem);
-  if (labels && job) results.giveLabels(labels).catch(showProblem);
-  if (tensor && job) tryIt.loadTensor(tensor).catch(showProblem);
+  if (picture && job) takePicture(picture);
+  if (labels && job) {
+    form.giveLabels(labels);
+    showStatus(`${labels.name} has the labels of an answer: compile again.`);
+  }
+  if (tensor && job) workbench.tryIt.loadTensor(tensor).catch(showProblem);
+}
+
+/** @param {File} file kept, where the model takes no picture yet */
+function takePicture(file) {
+  const { tryIt } = workbench;
+  tryIt.loadPicture(file).catch(showProblem);
+  if (tryIt.takesPicture() || !job?.card) return;
+  form.askFormat();
+  showStatus(`No input takes ${file.name} yet: choose a format of pictures, and compile again.`);
 }
 
 /**
@@ -124,7 +138,7 @@ async function describe(mine) {
   if (mine !== job) return;
   showCard(mine.card);
   setState('described');
-  const choice = form.show(mine.card);
+  const choice = form.show(mine.card, formats);
   if (choice) await compile(choice);
   else showStatus('Fill in what is open, and compile.');
 }

@@ -1,43 +1,50 @@
-// A picture or the camera as input: chosen, drawn as the model gets it, turned into numbers.
+// A picture or the camera as input: chosen, shown, handed to the model as it is.
 
 import { createCamera } from './camera.js';
 import { element } from './elements.js';
-import { drawPicture, pixelsToTensor } from './picture.js';
-import { createPixelOptions } from './pixel_options.js';
 
-/** @typedef {{ source: CanvasImageSource, width: number, height: number }} Source */
+const SHOWN = 320; // pixels of the longer side
 
 /**
  * @param {object} does
  * @param {() => Promise<void>} does.run with the picture that is there now
- * @param {() => void} does.runFile the same, for a picture that someone just gave or whose options changed
+ * @param {() => void} does.runFile the same, for a picture that someone just gave
  * @param {(error: unknown) => void} does.fail
  */
 export function createPicturePanel({ run, runFile, fail }) {
   const canvas = element('picture-seen', HTMLCanvasElement);
-  const figure = element('picture-figure', HTMLElement);
-  /** @type {ImageBitmap | undefined} */
-  let bitmap;
-  /** @type {Source | undefined} */
-  let source;
-  /** @type {import('./picture.js').PictureInput | undefined} */
-  let input;
-  const options = createPixelOptions(() => source && runFile());
+  /** @type {ImageBitmap | undefined} of a file */
+  let chosen;
+  /** @type {ImageBitmap | undefined} of the camera */
+  let frame;
+  /** @type {'picture' | 'camera'} */
+  let from = 'picture';
 
   const camera = createCamera(async (video) => {
-    source = { source: video, width: video.videoWidth, height: video.videoHeight };
-    if (source.width) await run();
+    if (!video.videoWidth) return;
+    frame?.close();
+    frame = await createImageBitmap(video);
+    await run();
   }, fail);
 
   /** @param {File} file */
   async function load(file) {
-    const decoded = await createImageBitmap(file).catch(() => {
+    const decoded = await createImageBitmap(file, { premultiplyAlpha: 'premultiply' }).catch(() => {
       throw new Error(`${file.name} is no picture that this browser can read`);
     });
-    bitmap?.close();
-    bitmap = decoded;
-    source = { source: bitmap, width: bitmap.width, height: bitmap.height };
+    chosen?.close();
+    chosen = decoded;
+    draw(chosen);
     runFile();
+  }
+
+  /** @param {ImageBitmap} picture */
+  function draw(picture) {
+    const scale = Math.min(1, SHOWN / Math.max(picture.width, picture.height));
+    const size = [picture.width, picture.height].map((n) => Math.max(1, Math.round(n * scale)));
+    const [width = 1, height = 1] = size;
+    Object.assign(canvas, { width, height });
+    canvas.getContext('2d')?.drawImage(picture, 0, 0, width, height);
   }
 
   const chooser = element('picture-file', HTMLInputElement);
@@ -50,34 +57,27 @@ export function createPicturePanel({ run, runFile, fail }) {
   return {
     load,
     stopCamera: camera.stop,
-    /**
-     * @param {'picture' | 'camera'} how
-     * @param {import('./picture.js').PictureInput} picture
-     */
-    show(how, picture) {
-      input = picture;
-      if (how === 'picture') {
-        camera.stop();
-        source = bitmap && { source: bitmap, width: bitmap.width, height: bitmap.height };
-      } else if (source?.source === bitmap) source = undefined;
-      options.setChannels(picture.channels);
+    /** @param {'picture' | 'camera'} how */
+    show(how) {
+      from = how;
+      if (how === 'picture') camera.stop();
       element('picture-choice', HTMLElement).hidden = how !== 'picture';
       element('camera-choice', HTMLElement).hidden = how !== 'camera';
-      figure.hidden = !source;
+      canvas.hidden = how !== 'picture' || !chosen;
     },
     /** Runs with the picture that is there, if one is. */
-    again: () => source && runFile(),
-    /** @returns {Float32Array | undefined} undefined where there is no picture yet */
-    tensor() {
-      if (!source || !input) return undefined;
-      figure.hidden = false;
-      return pixelsToTensor(drawPicture(canvas, source.source, source, input, options.fit()), input, options.pixels());
+    again: () => (from === 'picture' ? chosen : frame) && runFile(),
+    /** @returns {ImageBitmap | undefined} undefined where there is no picture yet */
+    picture() {
+      canvas.hidden = from !== 'picture' || !chosen;
+      return from === 'picture' ? chosen : frame;
     },
     clear() {
       camera.stop();
-      bitmap?.close();
-      bitmap = source = input = undefined;
-      figure.hidden = true;
+      chosen?.close();
+      frame?.close();
+      chosen = frame = undefined;
+      canvas.hidden = true;
     },
   };
 }

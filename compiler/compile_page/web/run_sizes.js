@@ -7,6 +7,8 @@ import { element, make } from './elements.js';
 /** @typedef {import('./tensor_values.js').TensorInfo} TensorInfo */
 /** @typedef {Readonly<Record<string, number>>} Sizes */
 
+const RANDOM_PICTURE = 256; // rows and columns of one that is made up
+
 /** @param {readonly Dimension[]} dimensions @returns {Sizes} */
 export const largest = (dimensions) => Object.fromEntries(dimensions.map(({ name, most }) => [name, most]));
 
@@ -18,7 +20,24 @@ export const largest = (dimensions) => Object.fromEntries(dimensions.map(({ name
  */
 export function inputsAt({ inputs, inputShapes }, sizes) {
   const shapes = inputShapes(sizes);
-  return inputs.map(({ name, dtype }) => ({ name, dtype, shape: shapes[name] ?? [] }));
+  return inputs.map((input) => ({ ...input, shape: shapes[input.name] ?? [] }));
+}
+
+/**
+ * The dimensions that pictures and sounds have, which come with these.
+ * @param {Pick<Model, 'inputs' | 'dimensions' | 'inputShapes'>} model
+ */
+function ofMedia({ inputs, dimensions, inputShapes }) {
+  const plain = inputs.filter(({ picture, sound }) => picture === undefined && sound === undefined);
+  const usual = largest(dimensions);
+  const shapesOf = (/** @type {Sizes} */ sizes) => {
+    const shapes = inputShapes(sizes);
+    return plain.map(({ name }) => shapes[name]).join(';');
+  };
+  return dimensions.filter(
+    ({ name, least, input }) =>
+      plain.length < inputs.length && input === undefined && shapesOf({ ...usual, [name]: least }) === shapesOf(usual),
+  );
 }
 
 /**
@@ -52,34 +71,47 @@ export function createRunSizes(changed) {
   const list = element('run-size-fields', HTMLElement);
   /** @type {Map<string, HTMLInputElement>} */
   let fields = new Map();
+  /** @type {Sizes} */
+  let media = {};
   group.addEventListener('change', changed);
 
   return {
-    /** @param {readonly Dimension[]} dimensions each at its largest */
-    show(dimensions) {
+    /** @param {Pick<Model, 'inputs' | 'dimensions' | 'inputShapes'>} model whose sizes begin at the largest */
+    show(model) {
+      const hidden = ofMedia(model);
+      const hasSound = model.inputs.some(({ sound }) => sound !== undefined);
+      media = Object.fromEntries(
+        hidden.map(({ name, most }) => [name, hasSound ? most : Math.min(most, RANDOM_PICTURE)]),
+      );
       fields = new Map();
-      const lines = dimensions.map((dimension) => {
-        const { name, least, most, multiple } = dimension;
-        const range = { type: 'number', min: String(least), max: String(most), step: String(multiple) };
-        const field = make('input', { ...range, value: String(most) });
-        field.dataset.dimension = name;
-        fields.set(name, field);
-        return make('label', { className: 'line' }, [
-          make('span', {}, [
-            make('b', name),
-            ' ',
-            make('span', { className: 'soft', textContent: rangeText(dimension) }),
-          ]),
-          field,
-        ]);
-      });
+      const lines = model.dimensions
+        .filter((one) => !hidden.includes(one))
+        .map((dimension) => {
+          const { name, least, most, multiple } = dimension;
+          const range = { type: 'number', min: String(least), max: String(most), step: String(multiple) };
+          const field = make('input', { ...range, value: String(most) });
+          field.dataset.dimension = name;
+          fields.set(name, field);
+          return make('label', { className: 'line' }, [
+            make('span', {}, [
+              make('b', name),
+              ' ',
+              make('span', { className: 'soft', textContent: rangeText(dimension) }),
+            ]),
+            field,
+          ]);
+        });
       list.replaceChildren(...lines);
       group.hidden = lines.length === 0;
     },
     /** @returns {Sizes} */
-    values: () => Object.fromEntries(Array.from(fields, ([name, field]) => [name, field.valueAsNumber])),
+    values: () => ({
+      ...media,
+      ...Object.fromEntries(Array.from(fields, ([name, field]) => [name, field.valueAsNumber])),
+    }),
     /** @param {Sizes} sizes */
     set(sizes) {
+      media = Object.fromEntries(Object.keys(media).map((name) => [name, sizes[name] ?? Number.NaN]));
       for (const [name, field] of fields) field.valueAsNumber = sizes[name] ?? Number.NaN;
     },
   };

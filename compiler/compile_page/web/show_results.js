@@ -1,11 +1,11 @@
 // The outputs of a run: the best classes, figures, pictures, files.
 
+import { showAnswer } from '../../../runtime-js/bundle_page/show_answers.js';
 import { bestRows, isScores } from './classes.js';
 import { drawOutput, isPicture, rangeOf } from './draw_output.js';
 import { element, make, say, showFacts } from './elements.js';
 import { milliseconds, number, shapeText, some } from './format.js';
 import { writeNpy } from './npy.js';
-import { readLabels } from './read_labels.js';
 import { saveFile } from './save_file.js';
 import { numbersOf } from './tensor_values.js';
 
@@ -17,52 +17,34 @@ const FIRST = 8;
 /** @type {Record<string, string>} */
 const names = { picture: 'the picture', tensors: 'these tensors' };
 
-/** @param {(error: unknown) => void} fail */
-export function createResults(fail) {
+export function createResults() {
   const section = element('results', HTMLElement);
   const time = element('run-time', HTMLElement);
-  const chooser = element('labels-file', HTMLInputElement);
-  const labelsName = element('labels-name', HTMLElement);
-  const usualName = labelsName.textContent ?? '';
-  /** @type {string[]} */
-  let labels = [];
-  /** @type {ReturnType<typeof createOutput>[]} */
+  /** @type {(ReturnType<typeof createOutput> | ReturnType<typeof createAnswer>)[]} */
   let views = [];
 
-  /** @param {File} file */
-  async function giveLabels(file) {
-    labels = await readLabels(file);
-    labelsName.textContent = `${file.name}: ${some(labels.length, 'label')}`;
-    for (const view of views) view.update(labels);
-  }
-  chooser.addEventListener('change', () => {
-    const file = chooser.files?.[0];
-    chooser.value = '';
-    if (file) giveLabels(file).catch(fail);
-  });
-
   return {
-    giveLabels,
     /**
      * @param {OutputInfo} tensors
      * @param {string} model
      */
     prepare(tensors, model) {
-      views = tensors.map((tensor) => createOutput(tensor, model));
+      views = tensors.map((one) =>
+        'answer' in one ? createAnswer(/** @type {any} */ (one)) : createOutput(one, model),
+      );
       element('outputs', HTMLElement).replaceChildren(...views.map(({ block }) => block));
       section.dataset.runs = '0';
       section.hidden = true;
     },
     /**
      * @param {Outputs} outputs
-     * @param {{ ms: number, what: string }} of
+     * @param {{ ms: number, what: string, picture?: ImageBitmap | undefined }} of
      */
-    show(outputs, { ms, what }) {
+    show(outputs, { ms, what, picture }) {
       section.hidden = false;
       // The camera says its time itself, many times a second.
       say(time, what === 'camera' ? '' : `On ${names[what] ?? what}: ${milliseconds(ms)}`);
-      for (const view of views) view.update(labels, outputs);
-      chooser.closest('p')?.toggleAttribute('hidden', !views.some(({ hasClasses }) => hasClasses()));
+      for (const view of views) view.update(outputs, picture);
       section.dataset.runs = String(Number(section.dataset.runs) + 1);
     },
     hide() {
@@ -70,10 +52,24 @@ export function createResults(fail) {
       views = [];
       element('outputs', HTMLElement).replaceChildren();
     },
-    forgetLabels() {
-      labels = [];
-      labelsName.textContent = usualName;
-    },
+  };
+}
+
+/** @param {import('../../../runtime-js/model.js').AnswerInfo} answer */
+function createAnswer({ name, answer }) {
+  const shown = make('div');
+  const block = make('article', {}, [
+    make('h3', {}, [name, ' ', make('span', { className: 'soft', textContent: answer })]),
+    shown,
+  ]);
+  block.dataset.output = name;
+  return {
+    block,
+    /**
+     * @param {Outputs} outputs
+     * @param {ImageBitmap} [picture] that it is about
+     */
+    update: (outputs, picture) => shown.replaceChildren(showAnswer(answer, outputs[name], picture)),
   };
 }
 
@@ -92,31 +88,26 @@ function createOutput({ name, dtype, shape }, model) {
   const what = make('span', { className: 'soft' });
   const block = make('article', {}, [make('h3', {}, [name, ' ', what]), top, figure, facts, save]);
   block.dataset.output = name;
-  /** @type {Outputs[string] | undefined} */
+  /** @type {Outputs[string]} */
   let array;
-  const tensor = () => ({ name, dtype, shape: array?.shape ?? shape.map(Number) });
+  const tensor = () => ({ name, dtype, shape: array.shape ?? shape.map(Number) });
   save.addEventListener('click', () => {
     const file = `${model}-${name}`.replace(/[^\w.-]+/g, '_');
-    if (array) saveFile(`${file}.npy`, writeNpy(tensor(), array));
+    saveFile(`${file}.npy`, writeNpy(tensor(), array));
   });
 
   return {
     block,
-    hasClasses: () => !top.hidden,
-    /**
-     * @param {readonly string[]} labels
-     * @param {Outputs} [outputs] those before by default
-     */
-    update(labels, outputs) {
-      array = outputs?.[name] ?? array;
-      if (!array) return;
+    /** @param {Outputs} outputs */
+    update(outputs) {
+      array = /** @type {Outputs[string]} */ (outputs[name]);
       const here = tensor();
       what.textContent = `${dtype} ${shapeText(here.shape)}`;
       top.hidden = !isScores(here);
       figure.hidden = !isPicture(here);
       const values = numbersOf(dtype, array);
       const { least, largest, mean, strange } = summarise(values);
-      if (!top.hidden) top.replaceChildren(...bestRows(values, labels));
+      if (!top.hidden) top.replaceChildren(...bestRows(values));
       if (!figure.hidden) {
         const range = rangeOf(least, largest);
         drawOutput(canvas, here.shape, values, range);

@@ -1,4 +1,4 @@
-// Inputs as tensors: each random, zeros, or from a .npy file.
+// Inputs as tensors: each random, zeros, or from a file: of NumPy's, or of a picture or a sound where the input takes one.
 
 import { element, make } from './elements.js';
 import { shapeText } from './format.js';
@@ -16,6 +16,7 @@ import { randomValues, zeros } from './tensor_values.js';
  * @property {HTMLSelectElement} fill
  * @property {HTMLElement} name of the file
  * @property {Contents} [contents] of the file
+ * @property {File} [media] a picture or a sound
  */
 
 /**
@@ -44,6 +45,7 @@ export function createTensorPanel(run, fail, resize) {
     if (contents.dtype === dtype && !fits(contents.shape, shape)) resize(name, contents);
     valuesFor(row.tensor, contents);
     row.contents = contents;
+    row.media = undefined;
     row.fill.value = 'file';
     row.name.textContent = contents.file;
   }
@@ -53,13 +55,15 @@ export function createTensorPanel(run, fail, resize) {
    * @returns {Row}
    */
   function makeRow(tensor) {
+    const [media, accept] =
+      tensor.picture !== undefined ? ['picture', 'image/*'] : tensor.sound !== undefined ? ['sound', 'audio/*'] : [];
     const fill = make('select', { ariaLabel: `Values of ${tensor.name}` }, [
       make('option', { value: 'random', textContent: 'random' }),
       make('option', { value: 'zeros', textContent: 'zeros' }),
-      make('option', { value: 'file', textContent: 'a .npy file' }),
+      make('option', { value: 'file', textContent: media ? `a ${media}` : 'a .npy file' }),
     ]);
     fill.dataset.input = tensor.name;
-    const chooser = make('input', { type: 'file', accept: '.npy' });
+    const chooser = make('input', { type: 'file', accept: accept ?? '.npy' });
     chooser.dataset.input = tensor.name;
     const name = make('span', { className: 'soft' });
     const file = make('label', { className: 'file', hidden: true }, ['Choose ', chooser]);
@@ -76,7 +80,11 @@ export function createTensorPanel(run, fail, resize) {
     chooser.addEventListener('change', () => {
       const chosen = chooser.files?.[0];
       chooser.value = '';
-      if (chosen)
+      if (chosen && media) {
+        row.media = chosen;
+        name.textContent = chosen.name;
+        run();
+      } else if (chosen)
         readFile(chosen)
           .then((contents) => take(row, contents))
           .then(() => fail(''), fail);
@@ -129,16 +137,16 @@ export function createTensorPanel(run, fail, resize) {
      */
     values(leftOut) {
       const used = rows.filter(({ tensor }) => tensor.name !== leftOut);
-      /** @type {(row: Row, i: number) => import('./tensor_values.js').TypedArray} */
-      const valuesOf = ({ tensor, fill, contents }, i) => {
-        if (fill.value === 'zeros') return zeros(tensor);
-        if (fill.value === 'random') return randomValues(tensor, Number(seed.value) + 1000 * i);
-        if (!contents) throw new Error(`choose a .npy file for the input ${tensor.name}`);
-        return valuesFor(tensor, contents);
+      /** @type {(row: Row, i: number) => Inputs[string]} */
+      const valuesOf = ({ tensor, fill, contents, media }, i) => {
+        const { shape } = tensor;
+        if (fill.value === 'zeros') return { data: zeros(tensor), shape };
+        if (fill.value === 'random') return { data: randomValues(tensor, Number(seed.value) + 1000 * i), shape };
+        if (media) return media;
+        if (!contents) throw new Error(`choose a file for the input ${tensor.name}`);
+        return { data: valuesFor(tensor, contents), shape };
       };
-      return Object.fromEntries(
-        used.map((row, i) => [row.tensor.name, { data: valuesOf(row, i), shape: row.tensor.shape }]),
-      );
+      return Object.fromEntries(used.map((row, i) => [row.tensor.name, valuesOf(row, i)]));
     },
     clear() {
       rows = [];

@@ -36,7 +36,8 @@ export const lengthOf = (shape) => shape.reduce((product, extent) => product * e
 export const zeros = ({ dtype, shape }) => new (constructorOf(dtype))(lengthOf(shape));
 
 /**
- * Floats from the normal distribution; integers 0 or 1, which are in range where they are indices, too.
+ * Floats from the normal distribution; pixels of all colours; other integers 0 or 1, which are in range where they are
+ * indices, too.
  * @param {TensorInfo} tensor
  * @param {number} seed the same values for the same seed
  */
@@ -44,7 +45,8 @@ export function randomValues(tensor, seed) {
   const array = zeros(tensor);
   const uniform = createUniform(seed);
   const value = { float16: () => halfBits(normal(uniform)), float32: () => normal(uniform) }[tensor.dtype];
-  const drawn = value ?? (tensor.dtype === 'float64' ? () => normal(uniform) : () => (uniform() < 0.5 ? 0 : 1));
+  const word = tensor.picture === undefined ? undefined : () => (uniform() * 2 ** 32) | 0;
+  const drawn = value ?? word ?? (tensor.dtype === 'float64' ? () => normal(uniform) : () => (uniform() < 0.5 ? 0 : 1));
   if (array instanceof BigInt64Array || array instanceof BigUint64Array) {
     for (let i = 0; i < array.length; i++) array[i] = BigInt(drawn());
   } else {

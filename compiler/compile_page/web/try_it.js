@@ -2,15 +2,14 @@
 
 import { element } from './elements.js';
 import { valuesFor } from './npy.js';
-import { pictureInput } from './picture.js';
 import { createPicturePanel } from './picture_panel.js';
 import { createRunSizes, inputsAt, sizesFor } from './run_sizes.js';
 import { createTensorPanel } from './tensor_panel.js';
 
 /** @typedef {import('../../../runtime-js/model.js').Model} Model */
 /** @typedef {import('../../../runtime-js/model.js').Shaped<import('./tensor_values.js').TypedArray>} Shaped */
-/** @typedef {Record<string, Shaped>} Inputs */
-/** @typedef {{ values: Inputs, what: string }} Given `what` says what the values are */
+/** @typedef {Record<string, Shaped | ImageBitmap | File>} Inputs */
+/** @typedef {{ values: Inputs, what: string, picture?: ImageBitmap }} Given `what` says what the values are */
 
 /**
  * @param {(quietly: boolean) => Promise<void>} run with what `inputs` then returns; `quietly` for frames of the camera
@@ -32,7 +31,7 @@ export function createTryIt(run, fail) {
   });
   /** @type {Pick<Model, 'inputs' | 'dimensions' | 'inputShapes'> | undefined} */
   let model;
-  /** @type {import('./picture.js').PictureInput | undefined} */
+  /** The one input that takes a picture. @type {import('./tensor_values.js').TensorInfo | undefined} */
   let picture;
   /** @type {'picture' | 'camera' | 'tensors'} */
   let how = 'tensors';
@@ -44,7 +43,7 @@ export function createTryIt(run, fail) {
     if (how !== 'camera') pictures.stopCamera();
     const panel = element('picture-panel', HTMLElement);
     panel.hidden = how === 'tensors';
-    if (picture && how !== 'tensors') pictures.show(how, picture);
+    if (how !== 'tensors') pictures.show(how);
     tensors.leaveOut(how === 'tensors' ? undefined : picture?.name);
   }
   for (const radio of radios) radio.addEventListener('change', () => choose(/** @type {typeof how} */ (radio.value)));
@@ -59,7 +58,8 @@ export function createTryIt(run, fail) {
   function showInputs(another = false, kind = how) {
     try {
       const inputs = inputsNow();
-      picture = pictureInput(inputs);
+      const fit = inputs.filter((input) => input.picture !== undefined);
+      picture = fit.length === 1 ? fit[0] : undefined;
       choice.hidden = !picture;
       tensors.show(inputs, another);
       choose(kind);
@@ -88,7 +88,7 @@ export function createTryIt(run, fail) {
       const before = picture;
       model = next;
       section.hidden = false;
-      if (another) sizes.show(next.dimensions);
+      if (another) sizes.show(next);
       showInputs(another, before ? how : 'picture');
     },
     hide() {
@@ -106,15 +106,14 @@ export function createTryIt(run, fail) {
     /** @returns {Given} random values where no picture is there yet */
     inputs() {
       inputsNow();
-      const pixels = how !== 'tensors' ? pictures.tensor() : undefined;
-      if (!picture || !pixels)
+      const given = how !== 'tensors' ? pictures.picture() : undefined;
+      if (!picture || !given)
         return { values: tensors.values(), what: how === 'tensors' ? 'tensors' : 'random values' };
-      const { name, shape } = picture;
-      return { values: { ...tensors.values(name), [name]: { data: pixels, shape } }, what: how };
+      return { values: { ...tensors.values(picture.name), [picture.name]: given }, what: how, picture: given };
     },
+    takesPicture: () => picture !== undefined,
     /** @param {File} file */
     async loadPicture(file) {
-      if (!picture) throw new Error(`${file.name}: no input of the model takes a picture`);
       choose('picture');
       await pictures.load(file);
     },

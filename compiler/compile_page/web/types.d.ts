@@ -26,6 +26,24 @@ export interface Progress {
 /** A size: a number, or the least and the most one that a run may have, and perhaps what it is a multiple of. */
 export type Dim = number | readonly [number, number] | readonly [number, number, number];
 
+export type FormatValue = number | string | boolean | null | readonly (number | string)[];
+
+/** A name of the compiler's table, or an object as --picture and --sound read it from a file: `like` names the one that has the other fields. */
+export type Format = string | ({ readonly like?: string } & Readonly<Record<string, FormatValue>>);
+
+/** Formats by name, and the values of those of their fields that have a few. */
+export interface FormatTable {
+  named: Readonly<Record<string, Readonly<Record<string, FormatValue>>>>;
+  choices: Readonly<Record<string, readonly (string | null)[]>>;
+}
+
+/** The compiler's tables of what fills inputs and of what runs return: kinds of answers, with presets, and what to write. */
+export interface Formats {
+  pictures: FormatTable;
+  sounds: FormatTable;
+  answers: Readonly<Record<string, { presets: readonly string[]; example: string }>>;
+}
+
 interface Common {
   /** Rejects with the signal's reason. What is being computed ends with the compiler's worker, which the next call starts again. */
   signal?: AbortSignal;
@@ -36,6 +54,14 @@ export interface CompileOptions extends Common {
   shapes?: Readonly<Record<string, readonly (number | string)[]>>;
   /** How long the dimensions of a name are. What is left to each run then comes with the inputs of `run`. */
   dims?: Readonly<Record<string, Dim>>;
+  /** Formats of inputs that pictures fill, by name: 'imagenet', or an object such as { like: 'unit', colours: 'bgr' }. */
+  pictures?: Readonly<Record<string, Format>>;
+  /** Formats of inputs that sounds fill. */
+  sounds?: Readonly<Record<string, Format>>;
+  /** What runs return in place of outputs, as --answer has it: 'classify,top=5', 'detect=yolox'. */
+  answers?: readonly string[];
+  /** Names of the classes of answers: a file, as --labels reads it, or a list. */
+  labels?: File | readonly string[];
   /** Default: both. */
   targets?: readonly Target[];
   /** 'f16' stores weights as float16, and on WebGPU what lies between kernels. */
@@ -98,6 +124,8 @@ export interface Report {
   kernels: Readonly<Partial<Record<Target, number>>>;
   /** By target the products of a run, by the types of operands and sums. */
   products: Readonly<Partial<Record<Target, Readonly<Record<string, number>>>>>;
+  /** What runs return in place of outputs, in words. */
+  answers: Readonly<Record<string, string>>;
   weightBytes: number;
   /** Bytes of weights by the type of the elements. */
   weightTypes: Readonly<Record<string, number>>;
@@ -117,6 +145,8 @@ export interface CompiledModel extends Pick<Model, 'inputs' | 'outputs' | 'dimen
    * (1.23.2). Constants that are computed by functions such as exp while compiling may differ in their last digit.
    */
   readonly files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
+  /** A script for a page of one's own, beside which the archive was unpacked. */
+  readonly code: string;
   readonly report: Report;
   /** Starts the model in this page, as the bundle's `load` does. `worker` is as there. */
   load(options?: LoadOptions): Promise<Model>;
@@ -157,6 +187,7 @@ export interface Tuned {
 
 /** A compiler in a worker of its own. Calls queue. */
 export interface Compiler {
+  formats(options?: Common): Promise<Formats>;
   /** Describes the model's file, without compiling it. */
   describe(source: Source, options?: Common): Promise<Card>;
   compile(source: Source, options?: CompileOptions): Promise<CompiledModel>;

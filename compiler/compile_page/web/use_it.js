@@ -1,11 +1,9 @@
 // How the bundle is used in another page, and had by the command line.
 
 import { element, onPress } from './elements.js';
-import { commentText, literal, shellWord } from './escape.js';
+import { shellWord } from './escape.js';
 import { size, some } from './format.js';
-import { inputsAt, largest, rangeText } from './run_sizes.js';
 import { saveFile } from './save_file.js';
-import { constructorOf, lengthOf } from './tensor_values.js';
 
 /** @typedef {import('./run_model.js').Loaded} Loaded */
 /** @typedef {import('./types.js').CompiledModel} CompiledModel */
@@ -50,7 +48,7 @@ export function createUseIt(fail) {
       section.hidden = false;
       element('bundle-size', HTMLElement).textContent =
         `${some(of.files.size, 'file')}, ${size(of.report.bundleBytes)}`;
-      element('code', HTMLElement).textContent = codeFor(of);
+      element('code', HTMLElement).textContent = of.code;
       element('command', HTMLElement).textContent = commandFor(file, choice, records);
     },
     hide() {
@@ -60,44 +58,40 @@ export function createUseIt(fail) {
   };
 }
 
-/** @param {CompiledModel} compiled */
-function codeFor(compiled) {
-  const { name, dimensions } = compiled;
-  const arrays = inputsAt(compiled, largest(dimensions)).map(({ name, dtype, shape }, i) => {
-    const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : literal(name);
-    const array = dtype === 'float16' ? 'Float16Array' : constructorOf(dtype).name;
-    const data = `new ${array}(${lengthOf(shape)})`;
-    const fixed = compiled.inputs[i]?.shape.every((extent) => typeof extent === 'number');
-    return `${key}: ${fixed ? data : `{ data: ${data}, shape: [${shape.join(', ')}] }`}`;
-  });
-  const one = `{ ${arrays.join(', ')} }`;
-  const values = one.length <= 60 ? one : `{\n${arrays.map((array) => `  ${array},\n`).join('')}}`;
-  return [
-    `import { load } from './${encodeURIComponent(name).replaceAll("'", '%27')}/model.js';`,
-    'const model = await load();',
-    ...dimensions.map((dimension) => `// ${commentText(`${dimension.name}: ${rangeText(dimension)}`)}`),
-    `const outputs = await model.run(${arrays.length ? values : '{}'});`,
-  ].join('\n');
-}
-
 /**
+ * The command, after those that write formats of the model's own.
  * @param {string} file
  * @param {Choice} choice
  * @param {string} records
  */
-function commandFor(file, { shapes, dims, targets, precision, weights, fastMath }, records) {
+function commandFor(file, choice, records) {
+  const { shapes, dims, pictures, sounds, answers, labels, targets, precision, weights, fastMath } = choice;
+  /** @type {string[]} */
+  const lines = [];
+  /** @type {(option: string, formats: Record<string, import('./types.js').Format>) => string[]} */
+  const formatted = (option, formats) =>
+    Object.entries(formats).flatMap(([name, format]) => {
+      if (typeof format === 'string') return [option, `${name}=${format}`];
+      const own = `format-${lines.length + 1}.json`;
+      lines.push(`echo ${shellWord(JSON.stringify(format))} > ${own}`);
+      return [option, `${name}=${own}`];
+    });
   const parts = [
     'webnn-compile',
     file,
     ...['--out', 'bundle/', '--host', 'js', '--targets', targets.join(',')],
     ...Object.entries(shapes).flatMap(([name, shape]) => ['--shape', `${name}=${shapeText(shape)}`]),
     ...Object.entries(dims).flatMap(([name, dim]) => ['--dim', `${name}=${dimText(dim)}`]),
+    ...formatted('--picture', pictures),
+    ...formatted('--sound', sounds),
+    ...answers.flatMap((answer) => ['--answer', answer]),
+    ...(labels ? ['--labels', labels.name] : []),
     ...(precision === 'f16' ? ['--precision', 'f16'] : []),
     ...(weights ? ['--weights', weights] : []),
     ...(fastMath ? [] : ['--fast-math', 'off']),
     ...(records ? ['--records', 'records.jsonl'] : []),
   ];
-  return parts.map(shellWord).join(' ');
+  return [...lines, parts.map(shellWord).join(' ')].join('\n');
 }
 
 /** @param {readonly (number | string)[]} shape */

@@ -29,7 +29,7 @@ export function createWorkbench() {
   /** A run that has not begun: it takes what is chosen when it does. @type {Promise<void> | undefined} */
   let next;
 
-  const results = createResults(showProblem);
+  const results = createResults();
   const tryIt = createTryIt(run, showProblem);
   const view = createModelView((backend) => start(backend));
 
@@ -107,13 +107,13 @@ export function createWorkbench() {
   /** @param {Loaded} use */
   async function runOnce({ model, life: { signal } }) {
     next = undefined;
-    const { values, what } = tryIt.inputs();
+    const { values, what, picture } = tryIt.inputs();
     const began = performance.now();
     const outputs = await model.run(values, { signal });
     const ms = performance.now() - began;
     if (lastRun === undefined) view.showFirstRun(ms);
     lastRun = ms;
-    results.show(outputs, { ms, what });
+    results.show(outputs, { ms, what, picture });
   }
 
   /** @param {boolean} [quietly] the caller handles errors, and nothing is said */
@@ -144,7 +144,6 @@ export function createWorkbench() {
 
   return {
     tryIt,
-    results,
     withModel,
     loaded: () => loaded,
     /**
@@ -169,7 +168,6 @@ export function createWorkbench() {
       this.unload();
       another = true;
       tryIt.clear();
-      results.forgetLabels();
     },
   };
 }

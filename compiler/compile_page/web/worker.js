@@ -12,6 +12,7 @@ const FOLDER = new URL('./', import.meta.url).href;
 const PYODIDE = 'pyodide-';
 const FILES = '/model';
 const RECORDS = '/records.jsonl';
+const LABELS = '/labels';
 
 /** @type {any} the interpreter */
 let python;
@@ -122,6 +123,7 @@ async function carryOut({ id, op, request, files, line }) {
         FS.writeFile(RECORDS, options.records);
         options.records = RECORDS;
       }
+      if (options.labels instanceof File) options.labels = await keepLabels(options.labels);
     } catch (error) {
       return { result: { error: { kind: 'input', message: /** @type {Error} */ (error).message } }, files: [] };
     }
@@ -146,6 +148,15 @@ async function writeFile(name, content) {
   } catch {
     throw new Error(`${JSON.stringify(name)} cannot be the name of a file here, beside the others`);
   }
+}
+
+/** @param {File} file */
+async function keepLabels(file) {
+  python.FS.mkdirTree(LABELS);
+  remove(LABELS);
+  const path = `${LABELS}/${file.name}`;
+  await writeFile(path, file);
+  return path;
 }
 
 /** @param {Blob | Uint8Array} content */

@@ -14,7 +14,7 @@ import numpy as np
 from ...dtypes import I32, highest, lowest
 from ...ir.construct import maximum, minimum, select
 from ...ir.nodes import Const, Expr, ExprLike, Scalar
-from ...ir.sizes import Size, capacity, number
+from ...ir.sizes import Size, capacity, divides, number, product
 from ...tensor import Tensor, compute, constant, reduce
 from ...tensor.computed_sizes import computed_size
 from ...tensor.structure import loop
@@ -89,14 +89,18 @@ MOST_SORTED = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The indices of the elements of lines in an order: `rows` has a row for each place, or a column."""
+    """The indices of the elements of lines in an order: `rows` has a row for each place, or a column. A row may have
+    `copies` of each index."""
 
     rows: Tensor
     by_place: bool
+    copies: bool = False
 
     def at(self, line: Sequence[Expr], place: Expr) -> Expr:
         """The index of the element at a place."""
-        return self.rows.read((place, *line) if self.by_place else (*line, place))
+        if not self.by_place:
+            return self.rows.read((*line, place))
+        return self.rows.read((place, *line, *((Const(0),) if self.copies else ())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +163,9 @@ def sorted_order(name: str, keys: Keys) -> Order:
 
 
 def _picked(name: str, keys: Keys, count: Size) -> Order:
-    """In each step the first of those that come after the last one."""
+    """In each step the first of those that come after the last one. Where rows of a stack would not be whole vectors,
+    as stores to textures require them, they have four copies of each index."""
+    copies = not divides(4, product(keys.lines))
     start = compute(f"{name}.none", keys.lines, (), lambda *_: Const(-1))
 
     def pick(_: Scalar, carried: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
@@ -188,10 +194,12 @@ def _picked(name: str, keys: Keys, count: Size) -> Order:
             return reduce("min", (keys.n,), element)
 
         picked = compute(f"{name}.index", keys.lines, (last, best, *keys.reads), index)
-        return [picked], [picked]
+        if not copies:
+            return [picked], [picked]
+        return [picked], [compute(f"{name}.copies", (*keys.lines, 4), (picked,), lambda *at: picked.read(at[:-1]))]
 
     _, (rows,) = loop(name, count, [start], pick)
-    return Order(rows, by_place=True)
+    return Order(rows, by_place=True, copies=copies)
 
 
 def _table(name: str, values: Sequence[int]) -> Tensor:
