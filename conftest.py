@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 
 import pytest
 from drivers import need_driver
@@ -12,6 +13,8 @@ from kernel_cache import use_cache_of_this_run
 from webnn_compile.driver.device_target import DeviceTarget
 from webnn_compile.driver.targets import TARGETS
 from webnn_compile.system.collector import collect_less_often
+
+os.environ.setdefault("WEBNN_COMPILE_GOLDEN", "0")  # most tests read none, and it takes a compilation for this machine
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=60)
 settings.load_profile("repeatable")

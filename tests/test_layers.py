@@ -69,7 +69,7 @@ ALLOWED: dict[str, set[str]] = {
     "report": CORE
     | {"text", "bundle", "graph", "tensor", "passes", "codegen", "glsl", "native", "pipeline", "cpu", "gpu", "driver"},
     "compile_page": {"errors", "program", "system", "text", "bundle", "frontends", "records"}
-    | {"quantization", "driver", "tune"},
+    | {"quantization", "driver", "tune", "pictures", "sounds", "answers"},
     "cli": {"errors", "program", "system", "text", "values", "frontends", "bundle", "records", "driver", "tune"}
     | {"quantization", "formats", "pictures", "sounds", "answers", "serve", "report", "compile_page", RPC},
 }

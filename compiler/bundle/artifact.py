@@ -113,7 +113,8 @@ class Artifact:
     of the parts that are float16 in `weights` and float32 in the memory of wasm; `weight_types` has the bytes of
     `weights` by the type of elements. `dimensions` are the sizes that each run decides, `refusals` the branches that
     none may take. `pictures` are the inputs that pictures fill, with the most rows and columns of one, `sounds` those
-    that sounds fill, with their rates, `answers` what runs return in place of outputs."""
+    that sounds fill, with their rates, `answers` what runs return in place of outputs. `golden` is a file by which the
+    bundle's page checks results, empty without one."""
 
     name: str
     inputs: tuple[TensorSpec, ...]
@@ -127,6 +128,7 @@ class Artifact:
     pictures: Mapping[str, int] = field(default_factory=dict)
     sounds: Mapping[str, int] = field(default_factory=dict)
     answers: tuple[BundledAnswer, ...] = ()
+    golden: bytes = b""
 
     @property
     def results(self) -> Iterator[TensorSpec | BundledAnswer]:

@@ -22,11 +22,14 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 
 
-def render_card(page: str, artifact: Artifact, packaging: Packaging, files: Sequence[BundleFile]) -> str:
-    """The page with its places filled; `files` are those of the model."""
+def render_card(
+    page: str, artifact: Artifact, packaging: Packaging, files: Sequence[BundleFile], golden: BundleFile | None = None
+) -> str:
+    """The page with its places filled; `files` are those of the model, `golden` what it checks results by."""
     places = {
         "name": html_text(artifact.name),
         "backends": " ".join(part.backend for part in artifact.backends),
+        "golden": "" if golden is None else f"./{golden.name}",
         "facts": "\n".join(_row(*fact) for fact in _facts(artifact, packaging, files)),
         "snippets": "\n".join(_snippet(*s) for s in _snippets(artifact, packaging).items()),
     }

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from ..program.device_program import HostCall, Launch
 from .artifact import Artifact, DeviceArtifact
 from .compress_files import compressed
-from .files import BundleFile, foreign_files, is_bundle
+from .files import TEXT, BundleFile, foreign_files, hashed_file, is_bundle
 from .folder import FolderKind, WrittenFile, write_folder
 from .isolation import isolate_page, isolation_files
 from .link_runtime import keep_parts, link_runtime, read_runtime, relink
@@ -66,6 +67,8 @@ def _optional_parts(artifact: Artifact) -> Iterator[str]:
         yield from ("recordSound", "sounds")
     if artifact.answers:
         yield from ("answers", "showAnswer")
+    if artifact.golden:
+        yield "selfTest"
     devices = [part for part in artifact.backends if isinstance(part, DeviceArtifact)]
     if any(part.host is not None for part in devices):
         yield "host"
@@ -80,15 +83,18 @@ def render_files(
     artifact: Artifact, manifest: Manifest, *, isolation: bool = False, packaging: Packaging = ESM
 ) -> list[BundleFile]:
     """The files of a bundle, from an artifact whose manifest is known."""
+    if packaging.single_file:
+        artifact = replace(artifact, golden=b"")  # a page from a disk can fetch no file
     sources = keep_parts(read_runtime(), [part.backend for part in artifact.backends], list(_optional_parts(artifact)))
-    sources["index.html"] = render_card(sources["index.html"], artifact, packaging, manifest.files)
+    golden = hashed_file("golden", TEXT, artifact.golden, "page") if artifact.golden else None
+    sources["index.html"] = render_card(sources["index.html"], artifact, packaging, manifest.files, golden)
     if isolation:
         sources["index.html"] = isolate_page(sources["index.html"])
     types = render_types(artifact, sources["model.d.ts"])
     render = _script_files if packaging.format == "iife" else _module_files
     if packaging.single_file:
         render = _whole_files
-    files = [*render(artifact, manifest, sources, types, packaging)]
+    files = [*render(artifact, manifest, sources, types, packaging), *([golden] if golden is not None else [])]
     if isolation:
         files += isolation_files(sources)
     if not packaging.single_file:

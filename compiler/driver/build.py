@@ -38,6 +38,7 @@ from ..text.printable import printable
 from .build_wasm import memory_bytes
 from .cpu_target import CpuTarget, run_native
 from .limit_memory import lower_limits, page_memory
+from .make_golden import make_golden
 from .optimise_model import Optimised, import_graph, optimise_model
 from .options import Options
 from .profiles import check_profiles
@@ -191,6 +192,10 @@ def _make_artifact(model: Source, work: Work, report: Report) -> Artifact:
         with work.timed("verify"):
             report.comparisons = _verify(model, lowered, report, work, weights)
             report.layers = _measure([r for own in made.all_lowered for r in own.rewritten], report.cache)
+    golden = b""
+    if options.golden and options.host != "js" and options.dump is None:
+        with work.timed("golden"):
+            golden = make_golden(graph, lowered, report.inputs, work)
     blob = weights.blob()
     parts = _by_preference(report)
     artifact = Artifact(
@@ -206,6 +211,7 @@ def _make_artifact(model: Source, work: Work, report: Report) -> Artifact:
         _pictures(work),
         _sounds(work),
         _answers(work),
+        golden,
     )
     report.weights, report.weight_types = len(artifact.weights), weights.types
     if report.wasm is not None:
@@ -259,7 +265,7 @@ def _verified_before(model: Source, work: Work, report: Report) -> Artifact:
         return replace(work, options=replace(work.options, **changes), pictures=[], sounds=[], answers=[])
 
     plain = Report(report.model, report.precision, report.cache, report.seconds)
-    _make_artifact(model, part(answers=(), labels=None, profiles={}), plain)
+    _make_artifact(model, part(answers=(), labels=None, profiles={}, golden=False), plain)
     artifact = _make_artifact(model, part(verify=False), report)
     report.comparisons, report.uncompared, report.layers = plain.comparisons, plain.uncompared, plain.layers
     return artifact

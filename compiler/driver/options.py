@@ -82,7 +82,8 @@ class Options:
     `cpu`, of CPUS, is what C source or a library is for; None leaves it to the target; with
     `embed_weights` C source has them as constants, too. `quantize`: what is computed in fewer bits.
     `variants` of the wasm module: a bundle has both, a device that
-    is known needs one. `packaging` is the form of the bundle.
+    is known needs one. `packaging` is the form of the bundle; with `golden` it has results by which its page checks
+    backends, unless `host` is "js".
     """
 
     inputs: ModelInputs = field(default_factory=ModelInputs)
@@ -112,6 +113,7 @@ class Options:
     profiles: Mapping[str, Profile] = field(default_factory=dict)
     peaks: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     variants: tuple[str, ...] = VARIANTS
+    golden: bool = False
     records: tuple[Path, ...] = ()
     for_device: str | None = None
     cpu: str | None = None

@@ -2,6 +2,7 @@
 import { largestDifference } from './compare_results.js';
 import { drawHistogram } from './draw_histogram.js';
 import { element, showStatus, showTable } from './page_elements.js';
+import * as parts from './page_parts.js';
 
 const LEAST = 3;
 const LONGEST = 10_000; // ms of runs on one backend
@@ -14,6 +15,7 @@ const LONGEST = 10_000; // ms of runs on one backend
  * @property {import('../model.js').Info} [info]
  * @property {number[]} [times] ms
  * @property {import('../model.js').Outputs} [outputs]
+ * @property {{ passed: boolean, words: string }} [tested]
  */
 
 /**
@@ -28,6 +30,8 @@ export function offerMeasuring(model, load, makeInputs, alone) {
   const names = /** @type {Backend[]} */ (section.dataset.backends?.split(' '));
   const which = /** @type {HTMLSelectElement} */ (element('which'));
   const button = /** @type {HTMLButtonElement} */ (element('measure'));
+  const test = /** @type {HTMLButtonElement} */ (element('self-test'));
+  element('testing').hidden = !section.dataset.golden;
   which.append(...names.map((name) => new Option(name, name)));
   const info = model.info();
   const { passedOver } = info;
@@ -46,35 +50,51 @@ export function offerMeasuring(model, load, makeInputs, alone) {
       }),
     );
 
-  async function measure() {
+  /**
+   * Does something with the model on each backend that is chosen.
+   * @param {string} doing
+   * @param {string} done
+   * @param {(model: Model, signal: AbortSignal) => Promise<Measured>} use
+   */
+  async function onBackends(doing, done, use) {
     life = new AbortController();
     const { signal } = life;
     button.textContent = 'Stop';
+    test.disabled = true;
     const chosen = names.filter((name) => !which.value || name === which.value);
-    const count = Math.max(LEAST, /** @type {HTMLInputElement} */ (element('repeats')).valueAsNumber || 1);
-    const inputs = makeInputs();
     measured.clear();
     for (const [i, name] of chosen.entries()) {
-      showStatus(`Measuring ${name}, ${i + 1} of ${chosen.length} …`);
-      const result = await measureOne(name, inputs, count, signal).catch((error) => ({ error }));
+      showStatus(`${doing} ${name}, ${i + 1} of ${chosen.length} …`);
+      const result = await onBackend(name, signal, use).catch((error) => ({ error }));
       if (signal.aborted) return showStatus('Stopped.');
       measured.set(name, result);
       show();
     }
-    const failed = [...measured].flatMap(([name, { error }]) => (error ? [name] : []));
-    showStatus(`Measured${failed.length ? `; not possible here: ${failed.join(', ')}` : ''}.`);
+    const results = [...measured];
+    const failed = results.flatMap(([name, { error }]) => (error ? [name] : []));
+    const wrong = results.flatMap(([name, { tested }]) => (tested && !tested.passed ? [name] : []));
+    const absent = failed.length ? `; not possible here: ${failed.join(', ')}` : '';
+    showStatus(`${wrong.length ? `The self-test failed on ${wrong.join(', ')}` : done}${absent}.`, wrong.length > 0);
   }
 
   /**
    * @param {Backend} backend
-   * @param {import('../model.js').Inputs} inputs
-   * @param {number} count
    * @param {AbortSignal} signal
-   * @returns {Promise<Measured>}
+   * @param {(model: Model, signal: AbortSignal) => Promise<Measured>} use
    */
-  async function measureOne(backend, inputs, count, signal) {
+  async function onBackend(backend, signal, use) {
     const own = backend === model.backend ? model : await load({ backend, signal });
     try {
+      return { info: own.info(), ...(await use(own, signal)) };
+    } finally {
+      if (own !== model) await own.dispose();
+    }
+  }
+
+  function measure() {
+    const count = Math.max(LEAST, /** @type {HTMLInputElement} */ (element('repeats')).valueAsNumber || 1);
+    const inputs = makeInputs();
+    return onBackends('Measuring', 'Measured', async (own, signal) => {
       const outputs = await own.run(inputs); // the first one takes longer
       const times = [];
       const began = performance.now();
@@ -84,10 +104,13 @@ export function offerMeasuring(model, load, makeInputs, alone) {
         await own.run(inputs);
         times.push(performance.now() - start);
       }
-      return { info: own.info(), times, outputs };
-    } finally {
-      if (own !== model) await own.dispose();
-    }
+      return { times, outputs };
+    });
+  }
+
+  async function testAll() {
+    const run = await parts.selfTest(section.dataset.golden ?? '');
+    await onBackends('Testing', 'The self-test passed', async (own) => ({ tested: await run(own) }));
   }
 
   /**
@@ -105,15 +128,17 @@ export function offerMeasuring(model, load, makeInputs, alone) {
     return `largest difference from ${reference}: ${apart.toPrecision(2)} of the largest value`;
   }
 
+  const end = () => {
+    life = undefined;
+    button.textContent = 'Measure';
+    test.disabled = false;
+  };
   element('measuring').addEventListener('submit', (event) => {
     event.preventDefault();
     if (life) return life.abort();
-    const end = () => {
-      life = undefined;
-      button.textContent = 'Measure';
-    };
     return alone(() => measure().finally(end));
   });
+  test.addEventListener('click', () => alone(() => testAll().finally(end)));
   show();
 }
 
@@ -121,7 +146,7 @@ export function offerMeasuring(model, load, makeInputs, alone) {
  * @param {Measured} result
  * @param {string} difference
  */
-function describe({ error, info, times }, difference) {
+function describe({ error, info, times, tested }, difference) {
   const view = document.createElement('div');
   if (error) {
     view.className = 'error';
@@ -130,6 +155,13 @@ function describe({ error, info, times }, difference) {
   if (times) {
     const { chart, words } = drawHistogram(times);
     view.append(chart, `${words}\n`);
+  }
+  if (tested) {
+    const { passed, words } = tested;
+    view.append(
+      Object.assign(document.createElement('strong'), { className: passed ? '' : 'error', textContent: words }),
+      '\n',
+    );
   }
   if (info) view.append(difference && `${difference}\n`, info.backend === 'wasm' ? onProcessor(info) : onDevice(info));
   return view;

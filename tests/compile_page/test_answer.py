@@ -143,7 +143,7 @@ GREY = {"like": "unit", "colours": "grey"}
 
 
 def test_pictures_and_answers(tmp_path: Path) -> None:
-    """Those of the command line, as are their mistakes."""
+    """Files of the command line, and its messages."""
     onnx.save(model([node("Flatten", ["x"], ["y"])], {"x": [1, 1, 2, 4]}, ["y"], {}), tmp_path / "m.onnx")
     (tmp_path / "grey.json").write_text(json.dumps(GREY))
     (tmp_path / "names.txt").write_text("a\nb\nc\nd\ne\nf\ng\nh\n")

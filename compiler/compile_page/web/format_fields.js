@@ -71,7 +71,7 @@ function createField(ariaLabel, value, choices) {
 const textOf = (value) => (Array.isArray(value) ? value.join(', ') : String(value ?? ''));
 
 /**
- * What a field says, of the type of `base`. A text where a number belongs stays one: the compiler says what is wrong.
+ * The value in a field, of the type of `base`. A text where a number belongs stays one: the compiler says what is wrong.
  * @param {HTMLInputElement | HTMLSelectElement} field
  * @param {FormatValue} base
  * @returns {FormatValue}

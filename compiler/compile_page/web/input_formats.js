@@ -11,7 +11,7 @@ import { createFormatFields } from './format_fields.js';
 const FLOATS = ['float32', 'float16'];
 
 /**
- * What may fill an input, by its type and the number of its dimensions; whether a format fits is the compiler's to say.
+ * Kinds that may fill an input, by its type and the number of its dimensions; whether a format fits is the compiler's to say.
  * @param {Port} port
  * @returns {Kind[]}
  */

@@ -58,9 +58,9 @@ export interface CompileOptions extends Common {
   pictures?: Readonly<Record<string, Format>>;
   /** Formats of inputs that sounds fill. */
   sounds?: Readonly<Record<string, Format>>;
-  /** What runs return in place of outputs, as --answer has it: 'classify,top=5', 'detect=yolox'. */
+  /** Results of runs in place of outputs, as --answer has it: 'classify,top=5', 'detect=yolox'. */
   answers?: readonly string[];
-  /** Names of the classes of answers: a file, as --labels reads it, or a list. */
+  /** Labels of the classes of answers: a file, as --labels reads it, or a list. */
   labels?: File | readonly string[];
   /** Default: both. */
   targets?: readonly Target[];
@@ -124,7 +124,7 @@ export interface Report {
   kernels: Readonly<Partial<Record<Target, number>>>;
   /** By target the products of a run, by the types of operands and sums. */
   products: Readonly<Partial<Record<Target, Readonly<Record<string, number>>>>>;
-  /** What runs return in place of outputs, in words. */
+  /** Results of runs in place of outputs, in words. */
   answers: Readonly<Record<string, string>>;
   weightBytes: number;
   /** Bytes of weights by the type of the elements. */
