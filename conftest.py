@@ -14,7 +14,9 @@ from webnn_compile.driver.device_target import DeviceTarget
 from webnn_compile.driver.targets import TARGETS
 from webnn_compile.system.collector import collect_less_often
 
-os.environ.setdefault("WEBNN_COMPILE_GOLDEN", "0")  # most tests read none, and it takes a compilation for this machine
+os.environ.setdefault(
+    "WEBNN_COMPILE_GOLDEN", "off"
+)  # most tests read none, and it takes a compilation for this machine
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=60)
 settings.load_profile("repeatable")

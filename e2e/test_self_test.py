@@ -59,10 +59,10 @@ def tamper(bundle: Path) -> None:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("golden")
     onnx.save(lookup(), folder / "lookup.onnx")
-    compile_site(MODEL, folder / "digits", "--golden")
-    compile_site(folder / "lookup.onnx", folder / "lookup", "--dim", "n=1..50", "--golden")
-    compile_site(folder / "lookup.onnx", folder / "without", "--dim", "n=1..50", "--no-golden", "--targets", "wasm")
-    compile_site(folder / "lookup.onnx", folder / "tampered", "--dim", "n=1..50", "--golden", "--targets", "wasm")
+    compile_site(MODEL, folder / "digits", "--golden=on")
+    compile_site(folder / "lookup.onnx", folder / "lookup", "--dim", "n=1..50", "--golden=on")
+    compile_site(folder / "lookup.onnx", folder / "without", "--dim", "n=1..50", "--golden=off", "--targets", "wasm")
+    compile_site(folder / "lookup.onnx", folder / "tampered", "--dim", "n=1..50", "--golden=on", "--targets", "wasm")
     tamper(folder / "tampered" / "bundle")
     with serve(folder, headers={"Content-Security-Policy": STRICT_CSP}) as served:
         yield served

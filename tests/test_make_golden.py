@@ -23,7 +23,7 @@ def golden_of(proto: onnx.ModelProto | Path, folder: Path, *options: str) -> Any
     path = proto if isinstance(proto, Path) else folder / "m.onnx"
     if not isinstance(proto, Path):
         onnx.save(proto, path)
-    ended = run(path, "--out", folder / "out", "--targets", "wasm", "--golden", "--force", *options)
+    ended = run(path, "--out", folder / "out", "--targets", "wasm", "--golden", "on", "--force", *options)
     assert ended.exit_code == 0, ended.output
     found = list((folder / "out").glob("golden-*.txt"))
     page = (folder / "out" / "index.html").read_text()
@@ -75,7 +75,7 @@ def test_pictures_and_answers(tmp_path: Path) -> None:
     assert 0 < scores.sum() <= 1.001
 
 
-@pytest.mark.parametrize("options", [["--single-file"], ["--no-golden"]])
+@pytest.mark.parametrize("options", [["--single-file"], ["--golden", "off"]])
 def test_bundles_without(tmp_path: Path, options: list[str]) -> None:
     proto = model([node("Relu", ["x"], ["y"])], {"x": [4]}, ["y"])
     assert golden_of(proto, tmp_path, *options) is None

@@ -253,12 +253,13 @@ def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
 @click.option("--wasm-linker", metavar="LINKER", default="builtin", show_default=True, help="builtin, wasm-ld or emcc.")
 @click.option("--coop-coep", is_flag=True, help="Add what makes a page cross-origin isolated, which threads need.")
 @click.option(
-    "--golden/--no-golden",
-    default=True,
+    "--golden",
+    type=click.Choice(["on", "off"]),
+    default="on",
     envvar="WEBNN_COMPILE_GOLDEN",
     show_default=True,
-    help="Compute results on this machine's processor, by which the bundle's page tests each backend. Bundles by "
-    "--host js have none.",
+    help="off: no results that are computed on this machine's processor, by which the bundle's page tests each "
+    "backend. Bundles by --host js have none.",
 )
 @bundle_options
 @click.option(
@@ -321,7 +322,7 @@ def main(
     for_device: str | None,
     wasm_linker: str,
     coop_coep: bool,
-    golden: bool,
+    golden: str,
     packaging: Packaging,
     force: bool,
     no_cache: bool,
@@ -365,7 +366,7 @@ def main(
             linker=wasm_linker,
             host=host,
             coop_coep=coop_coep,
-            golden=golden,
+            golden=golden == "on",
             packaging=packaging,
             force=force,
             cache=not no_cache,

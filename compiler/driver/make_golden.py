@@ -47,7 +47,7 @@ def make_golden(graph: Graph, lowered: Lowered, inputs: Sequence[TensorSpec], wo
     largest of their output, and by no less than CONDITION times what that changes with the inputs' last digits; those
     of quantised models, in which a rounding moves a whole step, as those of float16. Integers are exact.
     """
-    if not has_llvm() or sum(map(count_work, lowered.kernels)) > MOST_WORK:
+    if not has_llvm() or sum(count_work(k, k) for k in lowered.kernels) > MOST_WORK:
         return b""
     dimensions = lowered.tensors.dimensions
     sizes = {d.scalar: _small(d) for d in dimensions}
