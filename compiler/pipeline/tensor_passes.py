@@ -23,6 +23,7 @@ from ..tensor.build_kernel import Destination
 from ..tensor.choose_layout import choose_layout, row_major
 from ..tensor.choose_tile import gain
 from ..tensor.fuse import Group, fuse
+from ..tensor.join_tables import join_tables
 from ..tensor.layer_choices import LayerChoices, default_layers
 from ..tensor.match_convolution import match_convolution
 from ..tensor.merge_extremes import merge_extremes
@@ -179,6 +180,10 @@ def _split_reductions(program: TensorProgram, options: TensorOptions) -> TensorP
     return program if stages is None else split_reductions(program, stages, shared or stages, options.choices)
 
 
+def _join_tables(program: TensorProgram, options: TensorOptions) -> TensorProgram:
+    return program if options.opt_level < 2 or options.policy.device is None else join_tables(program)
+
+
 def _widen_in_registers(program: TensorProgram, options: TensorOptions) -> TensorProgram:
     costs, reads = options.policy.device, options.policy.reads
     if options.opt_level < 2 or costs is None:
@@ -204,6 +209,7 @@ TENSOR_PASSES: Mapping[str, TensorPass] = {
     "read_factors": _read_factors,
     "split_contractions": _split_contractions,
     "split_reductions": _split_reductions,
+    "join_tables": _join_tables,
     "widen_in_registers": _widen_in_registers,
     "split_reads": _split_reads,
 }

@@ -180,3 +180,27 @@ def test_a_table_is_looked_up_in_and_multiplied_by(target: str, kind: str) -> No
     assert not any(launch.ops for launch in compiled.program.prepare)
     bits = {"FLOAT": 32, "INT8": 8, "INT4": 4}[kind]
     assert constant_bytes(compiled.program) <= (w.size * bits // 8 + 700 * 4) * 1.15 + 1024
+
+
+@pytest.mark.parametrize("target", DEVICES)
+@pytest.mark.parametrize("flat", [False, True])
+def test_a_table_of_another_shape_is_the_matrix_of_a_product(target: str, flat: bool) -> None:
+    """An embedding in few bits has two dimensions where the product has three, or scales in a row."""
+    w = Quantised(256, 700, 4, 32, "")
+    packed, scales = w.constants["w"], w.constants["s"]
+    constants = {
+        "w": packed,
+        "s": scales.reshape(-1) if flat else scales,
+        "table": packed.reshape(700, -1),
+        "t": scales,
+    }
+    attributes = {"bits": 4, "block_size": 32}
+    nodes = [
+        node("GatherBlockQuantized", ["table", "i", "t"], ["x"], domain="com.microsoft", **attributes),
+        node("MatMulNBits", ["x", "w", "s"], ["y"], domain="com.microsoft", K=256, N=700, **attributes),
+    ]
+    imports = [onnx.helper.make_opsetid("com.microsoft", 1)]
+    proto = model(nodes, {"i": [3]}, ["y"], constants, imports=imports, dtype=onnx.TensorProto.INT32)
+    compiled, i = compiled_for(target, proto), np.array([699, 0, 31], np.int32)
+    np.testing.assert_allclose(compiled.run({"i": i})["y"], w.matrix.T[i] @ w.matrix, rtol=1e-4, atol=1e-2)
+    assert constant_bytes(compiled.program) <= w.bytes * 1.1 + 1024
