@@ -171,7 +171,9 @@ def _of_run(t: Tensor, rows: int) -> _Product | None:
     product = match_product(t, rows) if t.dtype == I32 else None
     if product is None or product.x.dtype != I16 or product.y.dtype not in (I16, I8):
         return None
-    return _Product(product.x, product.y) if _in_groups(product.x, product.k) else None
+    # Words of what varies are made by the run.
+    whole = product.k.length is not None or _in_groups(product.x, product.k)
+    return _Product(product.x, product.y) if whole else None
 
 
 def _by_constant(t: Tensor, most: int | None) -> _Product | None:

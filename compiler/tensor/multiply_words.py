@@ -15,9 +15,10 @@ from ..ir.reduction import Reduce
 from ..ir.rewrite import free_vars, loads, substitute
 from ..ir.scalar_ops import DOTS
 from ..ir.simplify import simplify_expr
+from ..ir.sizes import Size, ceiling, divides, number, size
 from .program import TensorProgram
 from .replace_tensors import replace_tensors
-from .tensor import Tensor, compute
+from .tensor import Tensor, axis, compute
 
 
 def multiply_words(program: TensorProgram, dots: Iterable[str], rows: int) -> TensorProgram:
@@ -27,7 +28,8 @@ def multiply_words(program: TensorProgram, dots: Iterable[str], rows: int) -> Te
 
     for products of at least `rows` rows, by that of `dots` for elements of the type of x: two int16, or four bytes of
     which those of y are int8. Words of x are words of memory, as which `schedule/join_words` reads them. Where their
-    elements are no neighbours in memory, or the last word is no whole one, words of x are stored, too.
+    elements are no neighbours in memory, or the last word is no whole one, also in some runs alone, words of x are
+    stored, too: zeros fill the last one.
     """
     kept: dict[Hashable, Tensor] = {}
 
@@ -38,18 +40,19 @@ def multiply_words(program: TensorProgram, dots: Iterable[str], rows: int) -> Te
             return (t,)
         group = DOTS[dot].group
         k, by_buffer, before = product.k, {r.buffer: r for r in t.reads}, set(kept.values())
-        word = Var(k.name, -(-k.extent // group))
+        depth = k.extent if k.length is None else size(k.length)
+        word = axis(k.name, ceiling(depth, group))
 
         def stored(load: Load, *, last: bool) -> Expr:
             """A word of a tensor of words, whose dimension is the last one, or stands before that."""
             of, d = by_buffer[load.buffer], load.indices.index(k)
             others = [i for e, i in enumerate(load.indices) if e != d]
             at = len(others) - (not last)
-            words = kept.setdefault((of, d, at, group), _words(of, d, at, group))
+            words = kept.setdefault((of, d, at, group, depth), _words(of, d, depth, at, group))
             return words.read([*others[:at], word, *others[at:]])
 
         along = is_along_memory(by_buffer[product.x.buffer], product.x, k, group)
-        if along and k.extent % group == 0:
+        if along and divides(group, depth):
             left = _joined([substitute(product.x, {k: word * group + j}) for j in range(group)])
         else:
             left = stored(product.x, last=along)
@@ -82,7 +85,7 @@ def match_product(t: Tensor, rows: int) -> Product | None:
         k = t.body.axes[0]
         alone = all(sum(k in free_vars(i) for i in n.indices) == 1 and k in n.indices for n in (x, y))
         matrix = t.axes[-1:] and t.axes[-1] in way.columns and y.indices[-1] == t.axes[-1]
-        if alone and matrix and k.length is None and k.extent > 2 and prod(v.extent for v in way.rows) >= rows:
+        if alone and matrix and k.extent > 2 and prod(v.extent for v in way.rows) >= rows:
             return Product(x, y, k)
     return None
 
@@ -109,20 +112,22 @@ def is_along_memory(t: Tensor, x: Load, k: Var, group: int) -> bool:
     return apart and index.coefficient(k) == 1 and (k.extent % group > 0 or rest.is_multiple(group))
 
 
-def _words(of: Tensor, d: int, at: int, group: int) -> Tensor:
-    """Words of neighbours along the dimension `d` of a tensor, which is the dimension `at` of words."""
-    extent = of.extents[d]
+def _words(of: Tensor, d: int, depth: Size, at: int, group: int) -> Tensor:
+    """Words of the first `depth` elements along the dimension `d` of a tensor, which is the dimension `at` of words.
+    Zeros fill the last one."""
+    some = 1 if isinstance(depth, Expr) else depth % group
+    whole = divides(group, depth)
     shape = [n for e, n in enumerate(of.shape) if e != d]
 
     def element(others: list[Expr], k: Expr, j: int) -> Expr:
         place = k + j if j else k
-        return of.read([*others[:d], place, *others[d:]], place < extent if 0 < extent % group <= j else None)
+        return of.read([*others[:d], place, *others[d:]], None if whole or j < some else place < number(depth))
 
     def word(*i: Expr) -> Expr:
         others = [*i[:at], *i[at + 1 :]]
         return _joined([element(others, i[at] * group, j) for j in range(group)])
 
-    return compute(f"{of.name}.words{d}", [*shape[:at], -(-extent // group), *shape[at:]], (of,), word)
+    return compute(f"{of.name}.words{d}", [*shape[:at], ceiling(depth, group), *shape[at:]], (of,), word)
 
 
 def _joined(elements: list[Expr]) -> Expr:

@@ -165,7 +165,7 @@ def compute(
     too many dimensions.
     """
     check_rank(len(shape), f"the result of {name!r}")
-    axes = tuple(_axis(axis_name(d), extent) for d, extent in enumerate(shape))
+    axes = tuple(axis(axis_name(d), extent) for d, extent in enumerate(shape))
     value = body(*axes)
     used = {load.buffer for load in loads(value)}
     kept = tuple(dict.fromkeys(t for t in reads if t is not None and t.buffer in used))
@@ -180,7 +180,7 @@ def reduce(op: str, extents: Sequence[Size], value: Callable[..., Expr], init: i
 
     The start is the operation's neutral element unless `init` is given. Use it as the whole body of a `compute`.
     """
-    axes = tuple(_axis(f"r{d}", extent) for d, extent in enumerate(extents))
+    axes = tuple(axis(f"r{d}", extent) for d, extent in enumerate(extents))
     element = value(*axes)
     dtype = element.dtype
     if not dtype.is_float:
@@ -208,7 +208,8 @@ def check_reads(name: str, body: Expr) -> None:
             )
 
 
-def _axis(name: str, extent: Size) -> Var:
+def axis(name: str, extent: Size) -> Var:
+    """A variable that counts to a size."""
     canonical = size(extent)
     return Var(name, capacity(canonical), None if isinstance(canonical, int) else canonical)
 

@@ -12,7 +12,8 @@ import webnn_compile
 from drivers import need_driver
 from kernel_checks import NARROW, WIDE, check_model, stages_of
 from onnx import helper
-from onnx_models import Array, model, node, random, random_integers
+from onnx_models import Array, model, node, onnxruntime_results, random, random_integers
+from webnn_compile.frontends.model_inputs import model_inputs
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.lower_graph import lower_graph
 from webnn_compile.graph.passes import run_graph_passes
@@ -27,6 +28,7 @@ from webnn_compile.tensor.multiply_words import multiply_words
 Order = tuple[int, ...] | None
 
 PAIRED = [*(replace(t, dots=("dot_pairs",)) for t in (NARROW, WIDE)), WASM_RELAXED]
+PAIRS = layouts_for(PAIRED[0])
 QUADS = [
     *(
         replace(t, dots=("dot_pairs", op))
@@ -181,19 +183,91 @@ def test_few_rows_repay_no_words() -> None:
     assert not any("dot_pairs" in text for text in texts(products("few rows", np.uint8, np.int8, (3, 1)), PAIRED[0]))
 
 
+VARYING = {
+    "queries by keys, weights by values": (
+        {"a": (2, "n", 16), "b": (2, "n", 16)},
+        [
+            node("Transpose", ["b"], ["keys"], perm=(0, 2, 1)),
+            node("MatMulInteger", ["a", "keys"], ["p"]),
+            node("Cast", ["p"], ["q"], to=onnx.TensorProto.INT8),
+            node("MatMulInteger", ["q", "b", "a_zero", "b_zero"], ["y"]),
+        ],
+    ),
+    "a depth of its own": (
+        {"a": (12, "n"), "b": ("n", 9)},
+        [node("MatMulInteger", ["a", "b", "a_zero", "b_zero"], ["y"])],
+    ),
+    "transposed": (
+        {"a": ("n", 2, 9), "b": (2, 11, "n")},
+        [
+            node("Transpose", ["a"], ["x"], perm=(1, 2, 0)),
+            node("Transpose", ["b"], ["w"], perm=(0, 2, 1)),
+            node("MatMulInteger", ["x", "w", "a_zero", "b_zero"], ["y"]),
+        ],
+    ),
+}
+
+
+def varying(case: str, zeros: tuple[int, int]) -> onnx.ModelProto:
+    """A model whose sums are as long as a run decides."""
+    inputs, nodes = VARYING[case]
+    weights = {f"{n}_zero": np.asarray(zero, np.int8) for n, zero in zip("ab", zeros, strict=True)}
+    return model(nodes, inputs, ["y"], weights, opset=13, dtype=onnx.TensorProto.INT8)
+
+
+@pytest.mark.parametrize("target", ["native", "wasm", "wasm-relaxed", "c", "opencl"])
+@pytest.mark.parametrize("case", VARYING)
+def test_sizes_that_vary(target: str, case: str) -> None:
+    """Whole words and others, and sums of one product and none, less any zero points."""
+    need_driver(target)
+    runs = [((0, 0), {"n": (0, 21)}), ((3, -128), {"n": (1, 21)}), ((0, 7), {"n": (4, 24, 4)})]
+    for zeros, dims in runs if target == "native" else runs[len(target + case) % 3 :][:1]:
+        compiled = webnn_compile.compile(varying(case, zeros), target, dims=dims)
+        low, high, *multiple = dims["n"]
+        for n in [n for n in (0, 1, 2, 3, 8, 13, 21, 24) if low <= n <= high and n % (multiple or [1])[0] == 0]:
+            shapes = {k: [n if d == "n" else d for d in shape] for k, shape in VARYING[case][0].items()}
+            generator = np.random.default_rng(n)
+            feeds = {k: random_integers(generator, shape, np.int8) for k, shape in shapes.items()}
+            y = compiled.run(feeds)["y"]
+            np.testing.assert_array_equal(y, result_of(case, feeds, zeros), err_msg=f"{n} elements, zeros {zeros}")
+
+
+def result_of(case: str, feeds: dict[str, Array], zeros: tuple[int, int]) -> Array:
+    a, b = (feeds[n].astype(np.int64) for n in "ab")
+    if case.startswith("queries"):
+        a = (a @ b.swapaxes(1, 2)).astype(np.int8).astype(np.int64)
+    elif case == "transposed":
+        a, b = np.transpose(a, (1, 2, 0)), np.transpose(b, (0, 2, 1))
+    return np.asarray((a - zeros[0]) @ (b - zeros[1]))
+
+
+@pytest.mark.parametrize("target", [PAIRED[0], *QUADS[:2]], ids=lambda t: f"{t.name}-{t.dots[-1]}")
+@pytest.mark.parametrize("case", VARYING)
+def test_sums_of_any_length_are_of_words(target: Target, case: str) -> None:
+    graph = import_model(varying(case, (3, 1)), model_inputs(dims={"n": (1, 21)}))
+    lowered = lower_model(run_graph_passes(graph), policy=layouts_for(target))
+    product = [print_kernel(dict(stages)["schedule_cpu"]) for _, stages in stages_of(lowered, target)][-1]
+    assert f" {target.dots[-1]} " in product
+
+
 @pytest.mark.parametrize("target", ["native", "wasm"])
-@pytest.mark.parametrize("n", [3, 8, 21])
-def test_sizes_that_vary(target: str, n: int) -> None:
-    """Queries by keys, whose number varies, and weights by values, which are summed by it."""
+def test_attention_on_quanta_of_any_length(target: str) -> None:
+    """Layers between quantisers may be summed in float32, too, as onnxruntime does."""
+    scales: dict[str, Array] = {"p": np.float32(1 / 255), "v": np.float32(0.02), "s": np.float32(0.03)}
+    scales |= {"zero": np.uint8(0), "middle": np.uint8(128), "signed": np.int8(0)}
     nodes = [
-        node("Transpose", ["b"], ["keys"], perm=(0, 2, 1)),
-        node("MatMulInteger", ["a", "keys"], ["p"]),
-        node("Cast", ["p"], ["q"], to=helper.np_dtype_to_tensor_dtype(np.dtype(np.int8))),
-        node("MatMulInteger", ["q", "b"], ["y"]),
+        node("QuantizeLinear", ["a", "p", "zero"], ["aq"]),
+        node("DequantizeLinear", ["aq", "p", "zero"], ["ad"]),
+        node("QuantizeLinear", ["b", "v", "signed"], ["bq"]),
+        node("DequantizeLinear", ["bq", "v", "signed"], ["bd"]),
+        node("MatMul", ["ad", "bd"], ["product"]),
+        node("QuantizeLinear", ["product", "s", "middle"], ["y"]),
     ]
-    proto = model(nodes, {"a": (2, "n", 16), "b": (2, "n", 16)}, ["y"], opset=13, dtype=onnx.TensorProto.INT8)
-    generator = np.random.default_rng(n)
-    a, b = (random_integers(generator, (2, n, 16), np.int8) for _ in range(2))
-    y = webnn_compile.compile(proto, target, dims={"n": (1, 21)}).run({"a": a, "b": b})["y"]
-    weights = (a.astype(np.int64) @ b.astype(np.int64).swapaxes(1, 2)).astype(np.int8)
-    np.testing.assert_array_equal(y, weights.astype(np.int64) @ b)
+    proto = model(nodes, {"a": (2, "n", "n"), "b": (2, "n", 16)}, ["y"], scales, opset=13)
+    compiled = webnn_compile.compile(proto, target, dims={"n": (8, 41)})
+    for n in (8, 9, 30, 41):
+        logits = np.exp(3 * random((2, n, n), n))
+        feeds = {"a": logits / logits.sum(-1, keepdims=True), "b": random((2, n, 16), n + 1)}
+        np.testing.assert_array_equal(compiled.run(feeds)["y"], onnxruntime_results(proto, feeds)["y"], err_msg=str(n))
+    lowered = lower_model(run_graph_passes(import_model(proto, model_inputs(dims={"n": (8, 41)}))), policy=PAIRS)
+    assert any("dot_pairs" in print_kernel(k) for k in lowered.kernels)
