@@ -14,6 +14,7 @@ from ..ir.nodes import Binary, Const, Var
 from ..ir.reduction import Reduce
 from ..ir.rewrite import walk
 from ..ir.scalar_ops import pairs_of, quads_of
+from ..program.live_ranges import owner_of
 from ..system.run_passes import Observer
 from ..target import CPU_LAYOUTS, TEXEL, LayoutPolicy
 from ..tensor import Tensor
@@ -22,6 +23,7 @@ from ..tensor.aliases import find_aliases
 from ..tensor.build_kernel import Destination
 from ..tensor.choose_layout import choose_layout, row_major
 from ..tensor.choose_tile import gain
+from ..tensor.copy_results import copy_results
 from ..tensor.fuse import Group, fuse
 from ..tensor.join_tables import join_tables
 from ..tensor.layer_choices import LayerChoices, default_layers
@@ -252,10 +254,21 @@ def _find_aliases(grouped: Grouped, options: TensorOptions) -> Grouped:
     return replace(grouped, aliases=aliases, groups=tuple(g for g in grouped.groups if g.output not in aliases))
 
 
+def _copy_results(grouped: Grouped, options: TensorOptions) -> Grouped:
+    """Last: a copy would be an alias."""
+    costs = options.policy.device
+    if options.opt_level < 2 or options.policy.linear or costs is None:
+        return grouped
+    lines = {owner_of(t, grouped.aliases) for _, t in grouped.tensors.outputs}
+    groups, layouts = copy_results(grouped.groups, grouped.layouts, lines, costs)
+    return replace(grouped, groups=groups, layouts=layouts)
+
+
 GROUP_PASSES: Mapping[str, GroupPass] = {
     "choose_layout": _choose_layout,
     "order_columns": _order_columns,
     "find_aliases": _find_aliases,
+    "copy_results": _copy_results,
 }
 """By the names of their stages."""
 

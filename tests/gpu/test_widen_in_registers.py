@@ -108,6 +108,18 @@ def test_rows_whose_number_varies(target: str) -> None:
     check(compiled, random((17, 512)), w.matrix, w.bytes)
 
 
+@pytest.mark.parametrize("rows", [64, 61])
+def test_rows_of_a_result_are_widened_for_together(rows: int) -> None:
+    """A texture that is read back has rows one by one: tiles of rows are copied to it, and a single row is not."""
+    w = Quantised(512, 640, 4, 32, "packed")
+    compiled = compiled_for("webgl", w.product(rows))
+    check(compiled, random((rows, 512)), w.matrix, w.bytes)
+    product, copy = compiled.program.launches
+    assert "acc_0_3" in compiled.program.kernels[product.kernel].source
+    assert copy.arguments[0] == product.arguments[-1]
+    assert len(compiled_for("webgl", w.product(1)).program.launches) == 1
+
+
 @pytest.mark.parametrize("target", DEVICES)
 def test_many_rows_of_small_weights(target: str) -> None:
     """Each tile of rows widens them: here that takes longer than to read them widened."""
