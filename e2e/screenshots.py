@@ -13,13 +13,13 @@ STORED = 2
 """Pixels of the page along each side of one that is stored: for people to look at."""
 
 COMPARED = 8
-"""And of one that is compared: whole letters, so that another machine's fonts are within the tolerance."""
+"""Pixels along each side of one that is compared: whole letters, so that another machine's fonts are tolerated."""
 
 CHANNEL = 32
-"""Of 255: from there on a compared pixel differs."""
+"""Difference of a channel, of 255, from which on a compared pixel differs."""
 
 SHARE = 0.02
-"""Of compared pixels, that may differ: a line of text that has moved by its height is more."""
+"""Share of compared pixels that may differ: a line of text that has moved by its height is more."""
 
 
 def match_screenshot(page: Page, name: str, volatile: str, update: bool) -> None:
@@ -45,7 +45,7 @@ def match_screenshot(page: Page, name: str, volatile: str, update: bool) -> None
 
 
 def differing_share(taken: Image.Image, stored: Image.Image) -> float:
-    """Of the pixels, at the resolution of comparison; 1 where the sizes differ."""
+    """Share of pixels that differ, at the resolution of comparison; 1 where the sizes do."""
     expected = stored.convert("RGB").reduce(COMPARED // STORED)
     shown = taken.convert("RGB").reduce(STORED).reduce(COMPARED // STORED)
     if expected.size != shown.size:

@@ -1,4 +1,4 @@
-"""What counts as another look of a page."""
+"""Looks of pages: what counts as another one."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def test_outputs_go_into_arrays_of_the_callers(name: str, bundles: Path) -> None
 
 @pytest.mark.parametrize("navigator", ["of Deno", "with a gpu alone"])
 def test_webgpu_outside_a_browser(navigator: str, bundles: Path) -> None:
-    """That of Deno, and what a package for Node.js is installed as: `navigator = { gpu }`."""
+    """Deno has its own; a package for Node.js is installed as `navigator = { gpu }`."""
     need_driver("webgpu")
     script = bundles / "webgpu.mjs"
     alone = "Object.defineProperty(globalThis, 'navigator', { value: { gpu: navigator.gpu } });\n"
