@@ -23,6 +23,8 @@ from .ir.memo import forgetting
 from .pictures.formats import FORMATS, PICTURES, FormatLike
 from .sounds.formats import SOUNDS, SoundLike
 from .system.cache import open_cache
+from .tokenizers.encode import TakingText
+from .tokenizers.take_text import parse_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,6 +50,7 @@ def compile(
     sounds: Mapping[str, SoundLike] | None = None,
     answers: Sequence[AnswerLike] = (),
     labels: str | Path | Sequence[str] | None = None,
+    text: str | Path | None = None,
     threads: int = 1,
     fast_math: bool = True,
     precision: str = "f32",
@@ -56,7 +59,7 @@ def compile(
     compile_memory: int | None = None,
     records: str | Path | Sequence[str | Path] = (),
     for_device: str | None = None,
-) -> CompiledModel | RemoteModel | Answering:
+) -> CompiledModel | RemoteModel | Answering | TakingText:
     """A model that runs in this process, or in a tab: `compile(...).run({name: array}) -> {name: array}`.
 
     `target`: "native" (this CPU), "c" (the same through a C compiler), "wasm", "wasm-relaxed" and "wasm-signed"
@@ -69,7 +72,9 @@ def compile(
     as --picture reads them; such an input is int32 [height, width] then, words of red, green, blue and alpha, red
     lowest. `sounds` are those of inputs that sounds fill, as --sound reads them: float32 [samples] then, of one channel
     at the format's rate (`webnn_compile.sounds.prepare.samples_of` makes such). `answers`, as --answer has them, are
-    what runs return in place of outputs, with `labels`: a file, or a list. "native" and "c" run on so many `threads`,
+    what runs return in place of outputs, with `labels`: a file, or a list. `text` is a tokenizer.json, as --text has
+    it (extra `[text]`): runs take `text`, a string or a list of strings and pairs of them, in place of the inputs of
+    tokens, int64 or int32 [batch, length]. "native" and "c" run on so many `threads`,
     with the same results. `fast_math` allows algorithms that round otherwise than the model's own operators, for
     convolutions up to 1e-3 of the largest result. `precision` "f16" rounds large constants to float16, and on "webgpu",
     "opencl" and "cuda" tensors between kernels; sums are float32 everywhere. "tf32", on "cuda", rounds operands of
@@ -94,6 +99,7 @@ def compile(
         SOUNDS.by_input(sounds or {}),
         answers_of(answers),
         labels_of(labels),
+        None if text is None else parse_text(text),
         fast_math=fast_math,
         precision=precision,
         activations=activations,
@@ -109,7 +115,8 @@ def compile(
     optimised = optimise_model(import_graph(model, work), work)
     compiled = compile_remote(target, optimised, work) if remote else row.compile(row.lower(optimised, work), work)
     work.cache.trim()
-    return Answering(compiled, work.answers) if work.answers else compiled
+    answering = Answering(compiled, work.answers) if work.answers else compiled
+    return TakingText(answering, work.text[0]) if work.text else answering
 
 
 def build_bundle(

@@ -25,6 +25,8 @@ export interface TensorInfo<Name = string, DType = string, Shape = readonly (num
   readonly picture?: number;
   /** Sounds fill it, of so many samples in a second: others are resampled. */
   readonly sound?: number;
+  /** Text fills it, by its tokens: their ids, 1 where one is, of which text of a pair it is, or its place. */
+  readonly text?: 'ids' | 'mask' | 'types' | 'positions';
 }
 
 /** A size that each run decides, by the shapes of its inputs: from `least` to `most`, and a multiple of `multiple`. */
@@ -82,6 +84,12 @@ export type Sound =
   | { readonly data: Float32Array; readonly shape: readonly [number] }
   | { readonly data: Float32Array | readonly Float32Array[]; readonly rate: number };
 
+/**
+ * A text, or those of a batch, of which two in an array are a pair, for models that compare. They are cut to what the model
+ * takes, and filled up to the longest one of the batch, or to the model's own length.
+ */
+export type Text = string | readonly (string | readonly [string, string])[];
+
 /** A class that the model sees: `label` is its name, or `index` as text where the bundle has none. */
 export interface Class {
   readonly label: string;
@@ -126,6 +134,7 @@ export interface Answers {
   /** In the model's order. */
   keypoints: Keypoint[];
   embedding: Float32Array;
+  text: string;
 }
 
 /** An output that is an answer. */
@@ -136,7 +145,9 @@ export interface AnswerInfo<Name = string, Kind = keyof Answers> {
 
 // <model>
 export type Backend = 'webgpu' | 'webgl' | 'wasm';
-export type Inputs = Readonly<Record<string, TypedArray | OnDevice | Shaped<TypedArray | OnDevice> | Picture | Sound>>;
+export type Inputs = Readonly<
+  Record<string, TypedArray | OnDevice | Shaped<TypedArray | OnDevice> | Picture | Sound | Text>
+>;
 export type Outputs = Record<string, TypedArray & { readonly shape?: readonly number[] }>;
 export type InputInfo = readonly TensorInfo[];
 export type OutputInfo = readonly TensorInfo[];
@@ -256,14 +267,13 @@ type Device = Exclude<Backend, 'wasm'>;
 export type Info = ('wasm' extends Backend ? WasmInfo : never) | ([Device] extends [never] ? never : DeviceInfo);
 
 /** Without the shape; answers have no array. */
-type Data<Output> =
-  Output extends Exclude<Answers[keyof Answers], TypedArray>
-    ? never
-    : Output extends { readonly shape: infer Shape }
-      ? Output extends infer Elements & { readonly shape: Shape }
-        ? Elements
-        : never
-      : Output;
+type Data<Output> = Output extends Exclude<Answers[keyof Answers], TypedArray> | readonly unknown[]
+  ? never
+  : Output extends { readonly shape: infer Shape }
+    ? Output extends infer Elements & { readonly shape: Shape }
+      ? Elements
+      : never
+    : Output;
 
 export interface RunOptions {
   /**
@@ -319,7 +329,7 @@ export interface Model {
   /** The sizes that each run decides. */
   readonly dimensions: readonly Dimension[];
   /** The shapes of the inputs where `dimensions` have these values, by name. */
-  inputShapes(sizes?: Readonly<Record<string, number>>): Record<keyof Inputs, number[]>;
+  inputShapes(sizes?: Readonly<Record<string, number>>): Record<InputInfo[number]['name'], number[]>;
   readonly backend: Backend;
   /** The device of the backend webgpu without a worker; another one after a loss. */
   readonly device: Global<'GPUDevice'> | undefined;

@@ -3,6 +3,8 @@
 export { answers } from './answers/answers.js';
 export { playStructure } from './device/play_structures.js';
 export { host } from './device/start_host.js';
+export { texts } from './texts/texts.js';
+export { tokenizers } from './texts/tokenizers.js';
 export { sizes } from './values/bind_sizes.js';
 export { pictures } from './values/pictures.js';
 export { sounds } from './values/sounds.js';

@@ -36,7 +36,8 @@ ALLOWED: dict[str, set[str]] = {
     "formats": {"errors"},
     "pictures": {"errors", "dtypes", "ir", "program", "ops", "graph", "formats"},
     "sounds": {"errors", "dtypes", "ir", "program", "ops", "graph", "formats"},
-    "answers": BASE | {"ir", "ops", "graph", "formats", "pictures"},
+    "tokenizers": {"errors", "dtypes", "ir", "program", "graph"},
+    "answers": BASE | {"ir", "ops", "graph", "formats", "pictures", "tokenizers"},
     "schedule": BASE | {"ir"},
     "passes": BASE | {"ir"},
     "codegen": CORE | {"text", "passes"},
@@ -61,8 +62,9 @@ ALLOWED: dict[str, set[str]] = {
     "driver": CORE
     | TARGETS
     | {"text", "values", "bundle", "codegen", "library", "graph", "frontends", "tensor", "passes", "pipeline", "cpu"}
-    | {"gpu", "execution", "quantization", "pictures", "sounds", "answers", "records", RPC},
-    "compile_model": BASE | {"ir", "bundle", "frontends", "pictures", "sounds", "answers", "quantization", "driver"},
+    | {"gpu", "execution", "quantization", "pictures", "sounds", "tokenizers", "answers", "records", RPC},
+    "compile_model": BASE
+    | {"ir", "bundle", "frontends", "pictures", "sounds", "tokenizers", "answers", "quantization", "driver"},
     "tune": CORE
     | {"text", "bundle", "codegen", "native", "tensor", "schedule", "pipeline", "cpu", "gpu", "execution"}
     | {"records", "driver"},
@@ -71,7 +73,18 @@ ALLOWED: dict[str, set[str]] = {
     "compile_page": {"errors", "program", "system", "text", "bundle", "frontends", "records"}
     | {"quantization", "driver", "tune", "pictures", "sounds", "answers"},
     "cli": {"errors", "program", "system", "text", "values", "frontends", "bundle", "records", "driver", "tune"}
-    | {"quantization", "formats", "pictures", "sounds", "answers", "serve", "report", "compile_page", RPC},
+    | {
+        "quantization",
+        "formats",
+        "pictures",
+        "sounds",
+        "tokenizers",
+        "answers",
+        "serve",
+        "report",
+        "compile_page",
+        RPC,
+    },
 }
 """Imports allowed to each part besides itself. Only `__init__` and `__main__` stand above."""
 
@@ -89,6 +102,7 @@ OUTSIDE: dict[str, set[str]] = {
     "cuda": {"cuda"},
     "rich": {"cli"},
     "PIL": {"pictures"},
+    "tokenizers": {"tokenizers"},
 }
 """Packages from elsewhere, and the parts that may import them."""
 

@@ -32,6 +32,8 @@ class Classes:
     labels: Labels | None
 
     kind = "classify"
+    many = False
+    tokenizer = None
 
     @property
     def takes(self) -> tuple[Value, ...]:

@@ -31,6 +31,8 @@ class Detections:
     labels: Labels | None
 
     kind = "detect"
+    many = False
+    tokenizer = None
 
     @property
     def fields(self) -> dict[str, object]:

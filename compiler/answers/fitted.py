@@ -9,6 +9,7 @@ from ..dtypes import F16, F32, F64, ONNX_NUMBERS
 from ..errors import InputError
 from ..graph.ir import Array, Graph, Value
 from ..ir.sizes import shown
+from ..tokenizers.tokenizer_file import TokenizerFile
 from .formats import Answer
 from .labels import Labels
 from .tail import Tail
@@ -17,10 +18,17 @@ FLOATS = (F32, F16, F64)
 
 
 class Fitted(Protocol):
-    """An answer of one kind, made of `takes`, outputs of the model. `kind` is the name of its type in a page."""
+    """An answer of one kind, made of `takes`, outputs of the model. `kind` is the name of its type in a page, where
+    runs return a list of such if there are `many`. `tokenizer` makes text of it."""
 
     @property
     def kind(self) -> str: ...
+
+    @property
+    def many(self) -> bool: ...
+
+    @property
+    def tokenizer(self) -> TokenizerFile | None: ...
 
     @property
     def takes(self) -> tuple[Value, ...]: ...

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from ..errors import InputError
 from ..formats.formats import Formats
+from ..tokenizers.tokenizer_file import TokenizerFile, read_tokenizer
 from .coco import COCO
 
 SCORES = ("found", "logits", "scores")
@@ -118,11 +119,24 @@ class Segment:
     """The class of each pixel."""
 
 
+POOLS = ("mean", "cls", "last")
+"""The mean of the vectors of tokens, the first one's, or the last one's; those of padding do not count."""
+
+
 @dataclass(frozen=True, slots=True)
 class Embed:
-    """A vector, of length 1 where it is to be normalised."""
+    """A vector, of length 1 where it is to be normalised; `pool`, of POOLS, where the output has one of each token."""
 
     normalise: bool = False
+    pool: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decode:
+    """Text, by a `tokenizer`, None for that of the model's own text; `blank` is the id of CTC's."""
+
+    tokenizer: TokenizerFile | None = None
+    blank: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +146,7 @@ class Locate:
     transposed: bool = False
 
 
-Form = Classify | Detect | Segment | Embed | Locate
+Form = Classify | Detect | Segment | Embed | Locate | Decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +224,20 @@ def _keypoints(preset: str | None, options: dict[str, str | None], where: str) -
 
 def _embedding(preset: str | None, options: dict[str, str | None], where: str) -> Embed:
     _no_preset(preset, "embedding", where)
-    return Embed("normalise" in options and options.pop("normalise") is None)
+    pool = options.pop("pool") or "" if "pool" in options else None
+    form = Embed("normalise" in options and options.pop("normalise") is None, pool)
+    if pool not in (None, *POOLS):
+        raise InputError(f"{where}: pool is {pool!r}; give one of {', '.join(POOLS)}")
+    return form
+
+
+def _text(preset: str | None, options: dict[str, str | None], where: str) -> Decode:
+    blank = options.pop("blank", None)
+    if blank is not None and not (blank.isascii() and blank.isdigit()):
+        raise InputError(f"{where}: blank is {blank!r}; give the id of CTC's blank, such as 0")
+    return Decode(
+        None if preset is None else read_tokenizer(preset, "--answer text"), None if blank is None else int(blank)
+    )
 
 
 def _share(options: dict[str, str | None], name: str, default: float, where: str) -> float:
@@ -242,6 +269,7 @@ KINDS: Mapping[str, Reader] = {
     "mask": _mask,
     "keypoints": _keypoints,
     "embedding": _embedding,
+    "text": _text,
 }
 """Readers of kinds: of the preset, of options, out of which they take theirs, and for messages where they stand."""
 
@@ -251,6 +279,7 @@ KIND_OF: Mapping[type[Form], str] = {
     Segment: "mask",
     Locate: "keypoints",
     Embed: "embedding",
+    Decode: "text",
 }
 
 EXAMPLES: Mapping[str, str] = {
@@ -258,7 +287,8 @@ EXAMPLES: Mapping[str, str] = {
     "detect": f"give detect={'|'.join(DETECTORS.named)}|FILE.json, with threshold=0.3, overlap=0.5 and most=100",
     "mask": "give mask",
     "keypoints": "give keypoints, or keypoints,xy where x comes before y",
-    "embedding": "give embedding, or embedding,normalise",
+    "embedding": "give embedding, with pool=mean (cls, last) and normalise",
+    "text": "give text, text=tokenizer.json or text=vocab.json, with blank=0 for outputs of CTC",
 }
 
 _TEXT = re.compile(rf"(?:(?P<output>.+)=)?(?P<kind>{'|'.join(KINDS)})(?:=(?P<preset>[^,]+))?(?P<options>(?:,[^,]*)*)")

@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from ..errors import InputError
 from ..graph.ir import Graph, Value
 from ..pictures.take_pictures import PictureInput
+from ..tokenizers.tokenizer_file import TokenizerFile
 from .classify import fit_classes
 from .detect import fit_detections
 from .embedding import fit_embedding
 from .fitted import Fitted
-from .formats import Answer, Classify, Detect, Embed, Locate, Segment
+from .formats import Answer, Classify, Decode, Detect, Embed, Locate, Segment
 from .keypoints import fit_keypoints
 from .labels import Labels
 from .mask import fit_mask
 from .tail import Tail
+from .text import fit_decoded
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +35,15 @@ class Given:
 
 
 def fit_answers(
-    graph: Graph, answers: Sequence[Answer], labels: Labels | None, pictures: Sequence[PictureInput]
+    graph: Graph,
+    answers: Sequence[Answer],
+    labels: Labels | None,
+    pictures: Sequence[PictureInput],
+    text: TokenizerFile | None = None,
 ) -> tuple[Fitted, ...]:
-    """The answers, with the outputs of the model that they take. Raises InputError for one that does not fit."""
-    fitted = tuple(_fit(graph, answer, labels, pictures) for answer in answers)
+    """The answers, with the outputs of the model that they take; `text` is the tokenizer of the model's own text.
+    Raises InputError for one that does not fit."""
+    fitted = tuple(_fit(graph, answer, labels, pictures, text) for answer in answers)
     if labels is not None and all(one.labels is None for one in fitted):
         raise InputError(f"{labels.source}: labels are of answers: say which, as in --answer classify")
     taken: dict[Value, Answer] = {}
@@ -48,7 +55,13 @@ def fit_answers(
     return fitted
 
 
-def _fit(graph: Graph, answer: Answer, labels: Labels | None, pictures: Sequence[PictureInput]) -> Fitted:
+def _fit(
+    graph: Graph,
+    answer: Answer,
+    labels: Labels | None,
+    pictures: Sequence[PictureInput],
+    text: TokenizerFile | None,
+) -> Fitted:
     match answer.form:
         case Classify() as form:
             return fit_classes(graph, answer, form, labels)
@@ -60,6 +73,8 @@ def _fit(graph: Graph, answer: Answer, labels: Labels | None, pictures: Sequence
             return fit_keypoints(graph, answer, form, labels, pictures)
         case Embed() as form:
             return fit_embedding(graph, answer, form)
+        case Decode() as form:
+            return fit_decoded(graph, answer, form, text)
 
 
 def give_answers(graph: Graph, fitted: Sequence[Fitted]) -> tuple[Graph, tuple[Given, ...]]:

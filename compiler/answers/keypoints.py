@@ -32,6 +32,8 @@ class Keypoints:
     labels: Labels | None
 
     kind = "keypoints"
+    many = False
+    tokenizer = None
 
     @property
     def takes(self) -> tuple[Value, ...]:

@@ -33,6 +33,8 @@ class Mask:
     labels: Labels | None
 
     kind = "mask"
+    many = False
+    tokenizer = None
 
     @property
     def takes(self) -> tuple[Value, ...]:

@@ -6,6 +6,7 @@ from .artifact import (
     VARIANTS,
     Artifact,
     BundledAnswer,
+    BundledText,
     DeviceArtifact,
     HostArtifact,
     KernelInfo,
@@ -16,6 +17,7 @@ from .folder import FolderKind, WrittenFile, check_free, write_folder
 from .manifest import SHARD_BYTES, Manifest, make_manifest
 from .packaging import ESM, FORMATS, Packaging
 from .place_memory import MemoryLayout, place_memory
+from .tokenizer_package import TokenizerPackage, find_package
 from .write_bundle import BUNDLE, render_bundle, render_files, write_bundle
 
 __all__ = [
@@ -28,6 +30,7 @@ __all__ = [
     "Artifact",
     "BundleFile",
     "BundledAnswer",
+    "BundledText",
     "DeviceArtifact",
     "FolderKind",
     "HostArtifact",
@@ -36,9 +39,11 @@ __all__ = [
     "MemoryLayout",
     "Packaging",
     "TensorSpec",
+    "TokenizerPackage",
     "WasmArtifact",
     "WrittenFile",
     "check_free",
+    "find_package",
     "make_manifest",
     "place_memory",
     "render_bundle",

@@ -96,14 +96,31 @@ class DeviceArtifact:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class BundledAnswer:
-    """An answer that runs return under `name`; `kind` is one of `runtime-js/answers`. `outputs`, by their parts in
-    it, are what it is made of, `fields` the kind's own, as JSON."""
+    """An answer that runs return under `name`, or with `many` a list of such; `kind` is one of `runtime-js/answers`.
+    `outputs`, by their parts in it, are what it is made of, `fields` the kind's own, as JSON; `tokenizer` is the file
+    of the one that makes it."""
 
     name: str
     kind: str
     outputs: Mapping[str, str]
     labels: tuple[str, ...] | None = None
     fields: Mapping[str, object] = field(default_factory=dict)
+    many: bool = False
+    tokenizer: bytes | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class BundledText:
+    """Text that runs take under `name`: it fills `inputs`, by role (runtime-js/texts), by the file of a `tokenizer`.
+    `batch` and `length` are sizes of these inputs, or the names of dimensions, `batch` None where there is none;
+    `fields` are templates, truncation and padding, as JSON."""
+
+    name: str
+    inputs: Mapping[str, str]
+    batch: int | str | None
+    length: int | str
+    fields: Mapping[str, object]
+    tokenizer: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +130,8 @@ class Artifact:
     of the parts that are float16 in `weights` and float32 in the memory of wasm; `weight_types` has the bytes of
     `weights` by the type of elements. `dimensions` are the sizes that each run decides, `refusals` the branches that
     none may take. `pictures` are the inputs that pictures fill, with the most rows and columns of one, `sounds` those
-    that sounds fill, with their rates, `answers` what runs return in place of outputs. `golden` is a file by which the
-    bundle's page checks results, empty without one."""
+    that sounds fill, with their rates, `text` says which text fills, `answers` what runs return in place of outputs.
+    `golden` is a file by which the bundle's page checks results, empty without one."""
 
     name: str
     inputs: tuple[TensorSpec, ...]
@@ -129,12 +146,24 @@ class Artifact:
     sounds: Mapping[str, int] = field(default_factory=dict)
     answers: tuple[BundledAnswer, ...] = ()
     golden: bytes = b""
+    text: BundledText | None = None
 
     @property
     def results(self) -> Iterator[TensorSpec | BundledAnswer]:
         """Results of runs: answers, each where the first output that it is made of was, and the other outputs."""
         owners = {name: answer for answer in self.answers for name in answer.outputs.values()}
         yield from dict.fromkeys(owners.get(spec.name, spec) for spec in self.outputs)
+
+    @property
+    def tokenizers(self) -> tuple[bytes, ...]:
+        """The files of tokenizers, each once."""
+        of_answers = [answer.tokenizer for answer in self.answers if answer.tokenizer is not None]
+        return tuple(dict.fromkeys([*([] if self.text is None else [self.text.tokenizer]), *of_answers]))
+
+    @property
+    def text_inputs(self) -> dict[str, str]:
+        """The roles of the inputs that text fills, by their names."""
+        return {} if self.text is None else {name: role for role, name in self.text.inputs.items()}
 
     @property
     def weight_memory(self) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ..errors import InputError
 from .files import BundleFile
 
-_KINDS = ("entry", "page", "runtime", "program", "wasm", "weights", "labels", "isolation")
+_KINDS = ("entry", "page", "runtime", "program", "wasm", "weights", "labels", "tokenizer", "licence", "isolation")
 _NOT_SERVED = ("package.json", "_headers", "nginx.conf")
 _LEAST = 1024
 """Bytes of a file that is worth it."""

@@ -9,7 +9,19 @@ from pathlib import Path
 from typing import Literal
 
 Kind = Literal[
-    "entry", "types", "page", "runtime", "program", "wasm", "weights", "labels", "isolation", "source", "library"
+    "entry",
+    "types",
+    "page",
+    "runtime",
+    "program",
+    "wasm",
+    "weights",
+    "labels",
+    "tokenizer",
+    "licence",
+    "isolation",
+    "source",
+    "library",
 ]
 STABLE_NAMES = ("model.js", "model.d.ts", "package.json", "index.html", "_headers", "nginx.conf", "isolate.js")
 BROWSER_ENTRY = "browser.jsx"

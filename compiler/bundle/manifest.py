@@ -12,7 +12,7 @@ from ..program.dimensions import Dimension
 from ..program.program import TensorSpec
 from ..values.arrays import Array, read_inputs
 from ..values.bind_sizes import bind_sizes
-from .artifact import BYTE_VARIANTS, VARIANTS, Artifact, BundledAnswer, DeviceArtifact, WasmArtifact
+from .artifact import BYTE_VARIANTS, VARIANTS, Artifact, BundledAnswer, BundledText, DeviceArtifact, WasmArtifact
 from .check_outputs import check_outputs
 from .files import TEXT, BundleFile, hashed_file
 from .place_memory import MemoryLayout, place_memory
@@ -75,9 +75,14 @@ def make_manifest(artifact: Artifact, shard_bytes: int = SHARD_BYTES) -> Manifes
     if artifact.refusals:
         fields["refusals"] = refusal_data(artifact.refusals, numbers)
     labels: list[BundleFile] = []
+    tokenizers = [hashed_file("tokenizer", TEXT, data, "tokenizer") for data in artifact.tokenizers]
+    if tokenizers:
+        fields["tokenizers"] = [_file(file) for file in tokenizers]
+    if artifact.text is not None:
+        fields["text"] = _text(artifact.text, artifact)
     if artifact.answers:
         fields["answers"] = [_answer(artifact, answer, labels) for answer in artifact.answers]
-    files = (*(file for _, own in backends for file in own), *shards, *labels)
+    files = (*(file for _, own in backends for file in own), *shards, *labels, *tokenizers)
     return Manifest(fields, files, artifact.inputs, artifact.outputs, artifact.dimensions)
 
 
@@ -160,9 +165,15 @@ def _tensor(spec: TensorSpec, numbers: Numbers) -> Fields:
 
 
 def _filled(artifact: Artifact, spec: TensorSpec) -> Fields:
-    """The pictures or sounds that fill an input."""
-    kinds = {"picture": artifact.pictures, "sound": artifact.sounds}
-    return {kind: numbers[spec.name] for kind, numbers in kinds.items() if spec.name in numbers}
+    """The pictures or sounds that fill an input, or what of a text."""
+    kinds: dict[str, Mapping[str, int] | Mapping[str, str]]
+    kinds = {"picture": artifact.pictures, "sound": artifact.sounds, "text": artifact.text_inputs}
+    return {kind: values[spec.name] for kind, values in kinds.items() if spec.name in values}
+
+
+def _text(text: BundledText, artifact: Artifact) -> Fields:
+    tokenizer = artifact.tokenizers.index(text.tokenizer)
+    return {"name": text.name, "tokenizer": tokenizer, "batch": text.batch, "length": text.length, **text.fields}
 
 
 def _answer(artifact: Artifact, answer: BundledAnswer, files: list[BundleFile]) -> Fields:
@@ -170,6 +181,12 @@ def _answer(artifact: Artifact, answer: BundledAnswer, files: list[BundleFile]) 
     numbers = {spec.name: i for i, spec in enumerate(artifact.outputs)}
     outputs = {part: numbers[name] for part, name in answer.outputs.items()}
     fields: Fields = {"name": answer.name, "kind": answer.kind, "outputs": outputs, **answer.fields}
+    if answer.many:
+        (output,) = outputs.values()
+        count = artifact.outputs[output].shape[0]
+        fields["many"] = count if isinstance(count, int) else True
+    if answer.tokenizer is not None:
+        fields["tokenizer"] = artifact.tokenizers.index(answer.tokenizer)
     if answer.labels is not None:
         files.append(hashed_file("labels", TEXT, json.dumps(answer.labels).encode(), "labels"))
         fields["labels"] = _file(files[-1])

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from ..errors import InputError
 from .compress_files import CODINGS, check_codings
+from .tokenizer_package import TokenizerPackage
 
 FORMATS = ("esm", "iife", "npm")
 
@@ -30,7 +31,8 @@ class Packaging:
     is that of the script, by default the model's. With `single_file` the script holds all files of the model, and so
     does the bundle's page. `base_url`, where it is not empty, is where the model's files are, and ends with a slash.
     `compress` are the codings, of CODINGS, in which files stand beside themselves. `licence` is what the model's file
-    says of it, and `facts` the rest of what the bundle's page has from there, by name."""
+    says of it, and `facts` the rest of what the bundle's page has from there, by name.
+    `tokenizers` is the package that makes tokens of text and text of tokens."""
 
     format: str = "esm"
     global_name: str | None = None
@@ -39,6 +41,7 @@ class Packaging:
     compress: tuple[str, ...] = ()
     licence: str = ""
     facts: tuple[tuple[str, str], ...] = ()
+    tokenizers: TokenizerPackage | None = None
 
     def check(self, *, isolation: bool = False) -> None:
         """Raises InputError for options that exclude each other, or files for `isolation`."""

@@ -18,6 +18,7 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
     ("weights", "weights"),
     ("wasm", "WebAssembly"),
     ("program", "programs of GPUs and names of kernels"),
+    ("tokenizer", "tokenizers"),
 )
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 

@@ -14,9 +14,15 @@ Locate = Callable[[str], str]
 """The expression of a file's URL, by the file's name."""
 
 
-def render_entry(manifest: Manifest, runtime: Mapping[str, BundleFile], errors: Sequence[str], base: str = "") -> str:
+def render_entry(
+    manifest: Manifest,
+    runtime: Mapping[str, BundleFile],
+    errors: Sequence[str],
+    base: str = "",
+    tokenizers: BundleFile | None = None,
+) -> str:
     """The source of model.js; `errors` are the names of the classes of errors. The model's files lie beside it, or
-    where `base` says."""
+    where `base` says; scripts, also the one of `tokenizers`, lie beside it."""
     locate = at_base(base) if base else _beside_module
     lines = [
         MARKER,
@@ -28,10 +34,16 @@ def render_entry(manifest: Manifest, runtime: Mapping[str, BundleFile], errors: 
         "",
         f"const manifest = {render_manifest(manifest, locate)};",
         "",
-        "export const load = (options) => start(manifest, options);",
+        render_load("export const", "start", f"() => import('./{tokenizers.name}')" if tokenizers else None),
         "export const cache = cacheOf(manifest);",
     ]
     return "\n".join(lines) + "\n"
+
+
+def render_load(declaration: str, start: str, tokenizers: str | None) -> str:
+    """The public `load`; `tokenizers` is the function that gives the package, in a promise or not."""
+    more = "" if tokenizers is None else f", {tokenizers}"
+    return f"{declaration} load = (options) => {start}(manifest, options{more});"
 
 
 def at_base(base: str) -> Locate:

@@ -10,7 +10,8 @@ from .link_runtime import relink
 from .manifest import Manifest
 from .merge_modules import variable_of
 from .merge_script import RUNTIME, merge_page, merge_script
-from .render_entry import at_base, render_manifest
+from .render_entry import at_base, render_load, render_manifest
+from .tokenizer_package import TokenizerPackage
 
 _MODULE = '<script type="module" src="./page.js"></script>'
 
@@ -21,7 +22,12 @@ _SOURCE = f"source: () => `'use strict';(${{{RUNTIME}}})({{}});`"
 
 
 def render_script(
-    manifest: Manifest, sources: Mapping[str, str], errors: Sequence[str], name: str, base: str = ""
+    manifest: Manifest,
+    sources: Mapping[str, str],
+    errors: Sequence[str],
+    name: str,
+    base: str = "",
+    tokenizers: TokenizerPackage | None = None,
 ) -> str:
     """The source of a script that defines the global `name`. In a worker that the runtime starts it is the worker's.
     The model's files lie beside it, or where `base` says."""
@@ -30,19 +36,25 @@ def render_script(
         *_start(sources, "load_script.js", _OWN + _SOURCE),
         "if (!model) return undefined;",
         f"const manifest = (at) => ({render_manifest(manifest, locate)});",
-        *_exports("load_script.js", errors, "manifest(String)"),
+        *_exports("load_script.js", errors, "manifest(String)", tokenizers),
     ]
     return f"{MARKER}\n{_defined(name, lines, errors)}"
 
 
-def render_whole(manifest: Manifest, sources: Mapping[str, str], errors: Sequence[str], name: str | None) -> str:
+def render_whole(
+    manifest: Manifest,
+    sources: Mapping[str, str],
+    errors: Sequence[str],
+    name: str | None,
+    tokenizers: TokenizerPackage | None = None,
+) -> str:
     """As `render_script`, with all files of the model inside; without a name it is an ES module. Its workers are of a
     script without these files."""
     files = {file.name: f'"data:;base64,{b64encode(file.data).decode()}"' for file in manifest.files}
     lines = [
         *_start(sources, "load.js", _SOURCE),
         f"const manifest = {render_manifest(manifest, files.__getitem__)};",
-        *_exports("load.js", errors, "manifest"),
+        *_exports("load.js", errors, "manifest", tokenizers),
     ]
     if name is not None:
         return f"{MARKER}\n{_defined(name, lines, errors)}"
@@ -53,11 +65,13 @@ def _start(sources: Mapping[str, str], root: str, meta: str) -> list[str]:
     return [f"{merge_script(sources, (root, 'errors.js'))}const model = {RUNTIME}({{ {meta} }});"]
 
 
-def _exports(root: str, errors: Sequence[str], manifest: str) -> list[str]:
+def _exports(root: str, errors: Sequence[str], manifest: str, tokenizers: TokenizerPackage | None) -> list[str]:
     own = f"model.{variable_of(root)}"
+    package = [] if tokenizers is None else [f"const tokenizers = {tokenizers.function};"]
     return [
         f"const {{ {', '.join(errors)} }} = model.{variable_of('errors.js')};",
-        f"const load = (options) => {own}.load(manifest, options);",
+        *package,
+        render_load("const", f"{own}.load", "tokenizers" if package else None),
         f"const cache = {own}.cacheOf({manifest});",
     ]
 

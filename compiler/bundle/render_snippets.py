@@ -26,7 +26,10 @@ useEffect(() => {
 
 def render_run(artifact: Artifact) -> str:
     """A run of `model`, and its results."""
-    inputs = "".join(f"  {_input(artifact, spec)}\n" for spec in artifact.inputs)
+    given = [_input(artifact, spec) for spec in artifact.inputs if spec.name not in artifact.text_inputs]
+    if artifact.text is not None:
+        given = [f"{artifact.text.name}: 'A sentence.',", *given]
+    inputs = "".join(f"  {line}\n" for line in given)
     outputs = "".join(f"{_output(item)}\n" for item in artifact.results)
     return f"const outputs = await model.run({{\n{inputs}}});\n{outputs}"
 
@@ -78,7 +81,11 @@ def _input(artifact: Artifact, spec: TensorSpec) -> str:
 
 
 def _output(item: TensorSpec | BundledAnswer) -> str:
-    about = f"Answers.{item.kind}" if isinstance(item, BundledAnswer) else _described(ARRAYS[item.dtype], item)
+    about = (
+        f"Answers.{item.kind}{'[]' if item.many else ''}"
+        if isinstance(item, BundledAnswer)
+        else _described(ARRAYS[item.dtype], item)
+    )
     return f"outputs{_member(item.name)}; // {line_comment(about)}"
 
 

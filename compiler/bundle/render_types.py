@@ -74,12 +74,21 @@ def _inputs(artifact: Artifact, more: str) -> str:
             return "Picture"
         return "Sound" if spec.name in artifact.sounds else _either(f"{_ACCEPTED[spec.dtype]}{more}")
 
-    return _declared("Inputs", ((_described(s), s.name, type_of(s)) for s in artifact.inputs))
+    def declared(name: str, specs: Iterable[TensorSpec]) -> str:
+        return _declared(name, ((_described(s), s.name, type_of(s)) for s in specs))
+
+    filled, text = artifact.text_inputs, artifact.text
+    if text is None:
+        return declared("Inputs", artifact.inputs)
+    others = declared("OtherInputs", (s for s in artifact.inputs if s.name not in filled))
+    tokens = declared("TokenInputs", (s for s in artifact.inputs if s.name in filled))
+    texts = _declared("TextInputs", [(f"for {', '.join(filled)}", text.name, "Text")])
+    return f"{others}\n{tokens}\n{texts}\nexport type Inputs = OtherInputs & (TextInputs | TokenInputs);\n"
 
 
 def _outputs(artifact: Artifact) -> Iterator[Field]:
     return (
-        (f"{item.kind}, an answer", item.name, f"Answers[{js_literal(item.kind)}]")
+        (f"{item.kind}, an answer", item.name, f"Answers[{js_literal(item.kind)}]{'[]' if item.many else ''}")
         if isinstance(item, BundledAnswer)
         else (_described(item), item.name, _output(item))
         for item in artifact.results

@@ -69,6 +69,10 @@ def _optional_parts(artifact: Artifact) -> Iterator[str]:
         yield from ("answers", "showAnswer")
     if artifact.golden:
         yield "selfTest"
+    if artifact.tokenizers:
+        yield "tokenizers"
+    if artifact.text is not None:
+        yield from ("texts", "askText")
     devices = [part for part in artifact.backends if isinstance(part, DeviceArtifact)]
     if any(part.host is not None for part in devices):
         yield "host"
@@ -112,12 +116,13 @@ def _module_files(
     """ES modules."""
     merged = merge_modules(sources)
     runtime = link_runtime(merged, ("load.js", *PAGE))
-    entry = render_entry(manifest, runtime, _classes(sources), packaging.base_url)
+    package = packaging.tokenizers.files if packaging.tokenizers is not None else ()
+    entry = render_entry(manifest, runtime, _classes(sources), packaging.base_url, next(iter(package), None))
     yield BundleFile("model.js", entry.encode(), "entry")
     yield BundleFile("model.d.ts", types.encode(), "types")
     yield BundleFile("package.json", PACKAGE, "entry")
     yield BundleFile("index.html", relink(merged["index.html"], runtime.__getitem__).encode(), "page")
-    yield from runtime.values()
+    yield from (*runtime.values(), *package)
 
 
 def _script_files(
@@ -127,7 +132,7 @@ def _script_files(
     name = packaging.global_of(artifact.name)
     looks = link_runtime(sources, ("page.css", "page.svg"))
     script = render_page_script(sources, name)
-    entry = render_script(manifest, sources, _classes(sources), name, packaging.base_url)
+    entry = render_script(manifest, sources, _classes(sources), name, packaging.base_url, packaging.tokenizers)
     yield BundleFile("model.js", entry.encode(), "entry")
     yield BundleFile("model.d.ts", types_of_script(types, name).encode(), "types")
     yield BundleFile("index.html", render_script_page(sources["index.html"], looks, script).encode(), "page")
@@ -141,8 +146,12 @@ def _whole_files(
     check_inline(manifest)
     name = packaging.global_of(artifact.name) if packaging.format == "iife" else None
     classes = _classes(sources)
-    page = render_single_page(sources["index.html"], sources, render_whole(manifest, sources, classes, PAGE_GLOBAL))
-    yield BundleFile("model.js", render_whole(manifest, sources, classes, name).encode(), "entry")
+
+    def whole(name: str | None) -> str:
+        return render_whole(manifest, sources, classes, name, packaging.tokenizers)
+
+    page = render_single_page(sources["index.html"], sources, whole(PAGE_GLOBAL))
+    yield BundleFile("model.js", whole(name).encode(), "entry")
     own = types if name is None else types_of_script(types, name, alone=True)
     yield BundleFile("model.d.ts", own.encode(), "types")
     if name is None:

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from ..answers.formats import Answer, parse_answer
-from ..answers.labels import labels_of
 from ..bundle.packaging import Packaging
 from ..driver.compile_target import PRECISIONS
 from ..driver.options import ACTIVATIONS, CPUS, GPU_TILES, HOSTS, Options
 from ..driver.profiles import Profile
 from ..driver.targets import bundled_targets
 from ..errors import InputError
-from ..formats.formats import Formats
 from ..frontends.model_inputs import ModelInputs
-from ..pictures.formats import PICTURES, PictureFormat
 from ..quantization.settings import QuantizeOptions
-from ..sounds.formats import SOUNDS, SoundFormat
 from ..system.limits import parse_size
 from .bundle_options import bundle_options
+from .content_options import Content, content_options
 from .explained import DEBUG, explained
 from .input_options import input_options
 from .progress import Progress
@@ -30,11 +25,6 @@ from .quantize_options import quantize_options
 from .report_options import PeakOption, ProfileOption
 from .terminal import error_console, say
 from .watch import FLAG, RepeatableCommand, repeat
-
-if TYPE_CHECKING:
-    from ..formats.formats import Format
-
-F = TypeVar("F", bound="Format")
 
 LIST = "list"
 """Value of `--dump` that lists the names of the stages."""
@@ -53,37 +43,6 @@ class SizeOption(click.ParamType[int]):
         if size is None:
             self.fail(f"{value!r} is not a size such as 4GiB or 500MiB", param, ctx)
         return size
-
-
-class FormatOption(click.ParamType[tuple[str, F]]):
-    """INPUT=imagenet, or INPUT=FILE.json: an input, and one of `formats`."""
-
-    name = "format"
-
-    def __init__(self, formats: Formats[F]) -> None:
-        self.formats = formats
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, F]:
-        name, _, text = str(value).rpartition("=")
-        if not name or not text:
-            example = next(iter(self.formats.named))
-            self.fail(f"{value!r} is not of the form input={example} or input=FILE.json", param, ctx)
-        try:
-            return name, self.formats.parse(text)
-        except InputError as error:
-            self.fail(str(error), param, ctx)
-
-
-class AnswerOption(click.ParamType[Answer]):
-    """[OUTPUT=]KIND[,OPTION...]."""
-
-    name = "answer"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Answer:
-        try:
-            return parse_answer(str(value))
-        except InputError as error:
-            self.fail(str(error).removeprefix("--answer "), param, ctx)
 
 
 def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path:
@@ -105,41 +64,7 @@ def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
     help="Folder to write the bundle to, new or empty.",
 )
 @input_options
-@click.option(
-    "--picture",
-    "pictures",
-    type=FormatOption(PICTURES),
-    metavar="INPUT=FORMAT",
-    multiple=True,
-    help=f"An input that pictures of any size fill: {', '.join(PICTURES.named)}, or a .json file. The model resizes "
-    "and normalises their pixels then, on every target.",
-)
-@click.option(
-    "--sound",
-    "sounds",
-    type=FormatOption(SOUNDS),
-    metavar="INPUT=FORMAT",
-    multiple=True,
-    help=f"An input that sounds fill: {', '.join(SOUNDS.named)}, or a .json file. The model computes spectra of their "
-    "samples then, on every target.",
-)
-@click.option(
-    "--answer",
-    "answers",
-    type=AnswerOption(),
-    metavar="[OUTPUT=]KIND",
-    multiple=True,
-    help="What runs return in place of an output: classify,top=5 for labels and scores, "
-    "detect=yolox (yolov5, yolov8, ssd, ultraface, FILE.json) for boxes, mask, keypoints, or "
-    "embedding,normalise. The model computes it.",
-)
-@click.option(
-    "--labels",
-    type=FILE,
-    metavar="FILE",
-    help="Names of the classes of answers: a text file of a line each, a JSON list, or an object such as config.json's "
-    "id2label.",
-)
+@content_options
 @click.option(
     "--targets",
     metavar="LIST",
@@ -299,10 +224,7 @@ def main(
     model: Path,
     out: Path,
     inputs: ModelInputs,
-    pictures: tuple[tuple[str, PictureFormat], ...],
-    sounds: tuple[tuple[str, SoundFormat], ...],
-    answers: tuple[Answer, ...],
-    labels: Path | None,
+    content: Content,
     quantize: QuantizeOptions | None,
     targets: str,
     opt_level: int,
@@ -348,10 +270,12 @@ def main(
     with explained(debug=debug, phase=lambda: progress.current, interrupted=interrupted):
         options = Options(
             inputs,
-            dict(pictures),
-            dict(sounds),
-            answers,
-            labels_of(labels),
+            content.pictures,
+            content.sounds,
+            content.answers,
+            content.labels,
+            content.text,
+            tokenizers=content.tokenizers,
             targets=tuple(t.strip() for t in targets.split(",") if t.strip()),
             opt_level=opt_level,
             fast_math=fast_math == "on",

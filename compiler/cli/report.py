@@ -74,6 +74,8 @@ def print_report(report: Report, out: Path, *, stderr: bool = False) -> None:
 def _figures(report: Report) -> Iterable[tuple[str, str]]:
     yield "input", _tensors(report.inputs)
     yield "output", _tensors(report.outputs)
+    if report.text:
+        yield "text", printable(report.text)
     for name, about in report.answers.items():
         yield "answer", f"{printable(name)}: {printable(about)}"
     if report.dimensions:

@@ -36,6 +36,7 @@ from ..system.run_passes import ignore
 from ..tensor.program import Rewritten
 from ..text.printable import printable
 from .build_wasm import memory_bytes
+from .bundle_text import bundled_text, tokenizer_package
 from .cpu_target import CpuTarget, run_native
 from .limit_memory import lower_limits, page_memory
 from .make_golden import make_golden
@@ -186,6 +187,7 @@ def _make_artifact(model: Source, work: Work, report: Report) -> Artifact:
         report.unused = sorted({r.target for r in work.records.records} - set(options.targets))
         report.damaged = work.records.damaged
     report.inputs, report.outputs = _ports(lowered)
+    report.text = "; ".join(target.describe() for target in work.text)
     report.answers = {given.name: given.fitted.describe() for given in work.answers}
     report.dimensions, report.refusals = lowered.tensors.dimensions, lowered.tensors.refusals
     if options.verify:
@@ -212,6 +214,7 @@ def _make_artifact(model: Source, work: Work, report: Report) -> Artifact:
         _sounds(work),
         _answers(work),
         golden,
+        bundled_text(work),
     )
     report.weights, report.weight_types = len(artifact.weights), weights.types
     if report.wasm is not None:
@@ -224,7 +227,8 @@ def _packaging(model: Source, work: Work) -> Packaging:
     takes as much memory as to import it."""
     with work.timed("import"):
         card = describe_model(model)
-    return replace(work.options.packaging, licence=card.licence, facts=tuple(card.facts()))
+    package = tokenizer_package(work.options)
+    return replace(work.options.packaging, licence=card.licence, facts=tuple(card.facts()), tokenizers=package)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +266,7 @@ def _verified_before(model: Source, work: Work, report: Report) -> Artifact:
     chosen changes with any rounding."""
 
     def part(**changes: Any) -> Work:
-        return replace(work, options=replace(work.options, **changes), pictures=[], sounds=[], answers=[])
+        return replace(work, options=replace(work.options, **changes), pictures=[], sounds=[], text=[], answers=[])
 
     plain = Report(report.model, report.precision, report.cache, report.seconds)
     _make_artifact(model, part(answers=(), labels=None, profiles={}, golden=False), plain)
@@ -284,10 +288,16 @@ def _sounds(work: Work) -> dict[str, int]:
 def _answers(work: Work) -> tuple[BundledAnswer, ...]:
     return tuple(
         BundledAnswer(
-            given.name, given.fitted.kind, given.outputs, None if labels is None else labels.names, given.fitted.fields
+            given.name,
+            given.fitted.kind,
+            given.outputs,
+            None if labels is None else labels.names,
+            given.fitted.fields,
+            given.fitted.many,
+            None if tokenizer is None else tokenizer.shipped,
         )
         for given in work.answers
-        for labels in (given.fitted.labels,)
+        for labels, tokenizer in ((given.fitted.labels, given.fitted.tokenizer),)
     )
 
 
@@ -328,6 +338,7 @@ def _verify(model: Source, lowered: Lowered, report: Report, work: Work, weights
         constants=work.options.inputs.constants,
         pictures=work.pictures,
         sounds=work.sounds,
+        text=work.text,
     )
     models: list[Runnable] = [run_native(lowered, work), *(report.wasm.models if report.wasm else ())]
     for device in report.devices:

@@ -15,6 +15,7 @@ from ..sounds.take_sounds import sound_inputs, take_sounds
 from ..system.limits import CompileMemory
 from ..system.recursion import deep_recursion
 from ..tensor.program import TensorProgram
+from ..tokenizers.take_text import fit_text
 from .options import graph_passes
 from .work import Work
 
@@ -36,7 +37,10 @@ def import_graph(model: Model, work: Work) -> Graph:
     options = work.options
     graph = import_model(model, options.inputs, CompileMemory(options.compile_memory))
     work.pictures[:] = picture_inputs(graph, options.pictures)
-    answers = fit_answers(graph, options.answers, options.labels, work.pictures)
+    text = options.text
+    work.text[:] = [] if text is None else [fit_text(graph, text.tokenizer, text.input)]
+    tokenizer = None if text is None else text.tokenizer
+    answers = fit_answers(graph, options.answers, options.labels, work.pictures, tokenizer)
     if answers:
         graph, work.answers[:] = give_answers(graph, answers)
     graph = take_pictures(graph, work.pictures)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from os.path import isdir  # that of a Path raises an error for a long name
 from pathlib import Path
 
-from ..answers.formats import Answer
+from ..answers.formats import Answer, Decode
 from ..answers.labels import Labels
 from ..bundle import ESM, VARIANTS, Packaging
 from ..errors import InputError
@@ -25,6 +25,7 @@ from ..sounds.formats import SoundFormat
 from ..system.need_llvm import need_llvm
 from ..system.run_passes import names_of
 from ..target import PROCESSORS
+from ..tokenizers.take_text import TextOptions
 from ..wasm.linkers import find_linker
 from .compile_target import FAST_HALVES, PRECISIONS
 from .cpu_target import CpuTarget
@@ -68,7 +69,8 @@ def stages(target: str, opt_level: int = 2, precision: str = "f32", activations:
 @dataclass(frozen=True, slots=True)
 class Options:
     """The command line's options. `inputs` are what --shape, --dim and --fix say, `pictures` and `sounds` the formats
-    of inputs that these fill, `answers` what runs return in place of outputs, with `labels`. `dump` is STAGE or
+    of inputs that these fill, `text` by what text fills some, `answers` what runs return in place of outputs, with
+    `labels`. `tokenizers` is the folder of the package that a bundle has for text. `dump` is STAGE or
     TARGET:STAGE; it and `report`, a file, may be None. A report that is a `page` shows by target what earlier runs
     took, by `profiles`, and `peaks`: billions of operations and of bytes in a second. With `host` "js" models that need
     WebAssembly are refused. `precision` is one of PRECISIONS, for stored values: sums are float32. `activations`, of
@@ -91,6 +93,7 @@ class Options:
     sounds: Mapping[str, SoundFormat] = field(default_factory=dict)
     answers: tuple[Answer, ...] = ()
     labels: Labels | None = None
+    text: TextOptions | None = None
     targets: tuple[str, ...] = field(default_factory=bundled_targets)
     opt_level: int = 2
     fast_math: bool = True
@@ -103,6 +106,7 @@ class Options:
     host: str = "wasm"
     threads: int = 1
     coop_coep: bool = False
+    tokenizers: Path | None = None
     packaging: Packaging = ESM
     force: bool = False
     cache: bool = True
@@ -162,6 +166,8 @@ class Options:
             need_llvm("WebAssembly")
         if self.verify:
             need_llvm("--verify")
+        if self.tokenizers is not None and not self.takes_tokenizers:
+            raise InputError(f"--tokenizers {self.tokenizers} is for text: give --text or --answer text, too")
         if self.dumped is not None:
             self._check_dump(*self.dumped)
         find_linker(self.linker)
@@ -174,6 +180,11 @@ class Options:
     def page(self) -> bool:
         """Whether the report is a page, not JSON."""
         return self.report is not None and self.report.suffix.lower() in PAGES
+
+    @property
+    def takes_tokenizers(self) -> bool:
+        """Whether runs take or give text."""
+        return self.text is not None or any(isinstance(answer.form, Decode) for answer in self.answers)
 
     @property
     def stores_halves(self) -> bool:
@@ -199,6 +210,7 @@ class Options:
             raise InputError(f"--embed-weights is for --targets {self._embedding()}")
         for option, is_set in (
             ("--answer", bool(self.answers)),
+            ("--text", self.text is not None),
             ("--verify", self.verify),
             ("--dump", self.dump is not None),
             ("--coop-coep", self.coop_coep),

@@ -58,6 +58,7 @@ class Report:
     inputs: tuple[TensorSpec, ...] = ()
     outputs: tuple[TensorSpec, ...] = ()
     answers: Mapping[str, str] = field(default_factory=dict)
+    text: str = ""
     dimensions: tuple[Dimension, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     weights: int = 0

@@ -18,6 +18,7 @@ from ..program.dimensions import Dimension
 from ..program.program import TensorSpec
 from ..sounds.prepare import prepare_samples
 from ..sounds.take_sounds import SoundInput
+from ..tokenizers.take_text import TextInput
 from ..values.draw_inputs import draw_inputs, largest_sizes
 
 Array = np.ndarray
@@ -88,10 +89,11 @@ class Reference:
         constants: Mapping[str, Array] | None = None,
         pictures: Sequence[PictureInput] = (),
         sounds: Sequence[SoundInput] = (),
+        text: Sequence[TextInput] = (),
     ) -> None:
         """`tolerance` without sensitivity; `constants` are inputs of the model that the compiled one lacks, `pictures`
-        and `sounds` those that take pixels and samples there. Raises InputError where onnxruntime is missing or rejects
-        the model, and for pictures without Pillow."""
+        and `sounds` those that take pixels and samples there, `text` says which take tokens. Raises InputError where
+        onnxruntime is missing or rejects the model, and for pictures without Pillow."""
         try:
             import onnxruntime
         except ImportError:
@@ -114,6 +116,8 @@ class Reference:
             for scalars in _draw_sizes(dimensions, generator):
                 feeds = draw_inputs(inputs, dimensions, scalars, generator)
                 feeds |= {p.value.name: _draw_words(feeds[p.value.name].shape, generator) for p in pictures}
+                for one in text:
+                    feeds |= one.draw(feeds[one.inputs["ids"].name].shape, generator)
                 own = feeds | {p.value.name: prepare_words(feeds[p.value.name], p) for p in pictures}
                 own |= {s.value.name: prepare_samples(feeds[s.value.name], s) for s in sounds}
                 nearby = {name: perturb(a, halves=halves) for name, a in own.items()}

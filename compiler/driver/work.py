@@ -15,6 +15,7 @@ from ..records.recorded_choices import RecordedChoices, TargetChoices, choose_fr
 from ..sounds.take_sounds import SoundInput
 from ..system.cache import Cache
 from ..system.run_passes import Observer, ignore
+from ..tokenizers.take_text import TextInput
 from .options import Options
 
 Phase = Callable[[str], None]
@@ -25,8 +26,9 @@ Phase = Callable[[str], None]
 class Work:
     """`name` is the model's, printable. `dump` observes stages common to all targets; `seconds` are times by phase.
     `explicit` are the choices of targets that a search makes. `pictures` and `sounds` are inputs of the model that
-    these fill, and `answers` what its runs return, once it is imported. `filters` are by target the most bytes that
-    Winograd's algorithm may prepare, where the page's memory limits them."""
+    these fill, `text` says which tokens fill, if any, and `answers` what its runs return, once it is imported.
+    `filters` are by target the most bytes that Winograd's algorithm may prepare, where the page's memory limits
+    them."""
 
     name: str
     options: Options
@@ -37,6 +39,7 @@ class Work:
     explicit: Mapping[str, TargetChoices] = field(default_factory=dict)
     pictures: list[PictureInput] = field(default_factory=list)
     sounds: list[SoundInput] = field(default_factory=list)
+    text: list[TextInput] = field(default_factory=list)
     answers: list[Given] = field(default_factory=list)
     filters: dict[str, int] = field(default_factory=dict)
     _announced: list[str] = field(default_factory=list)

@@ -1,5 +1,5 @@
 // Answers in place of outputs: classes with their labels, boxes, masks and points in the picture that was given,
-// vectors.
+// vectors, text.
 
 import { fetchJson } from '../fetch/fetch_file.js';
 import { openStore } from '../fetch/keep_files.js';
@@ -15,6 +15,8 @@ import { maskOf } from './mask.js';
  * @property {string} kind
  * @property {Record<string, number>} outputs numbers of the outputs that it is made of, by their parts in it
  * @property {{ url: string, bytes: number, sha256: string }} [labels] a file
+ * @property {number | true} [many] it is a list, one for each of the first dimension of its only output; `true`: which varies
+ * @property {number} [tokenizer] its number
  */
 /** @typedef {Record<string, any>} Parts arrays by the parts of an answer */
 
@@ -47,6 +49,22 @@ const kinds = {
     });
   },
   embedding: ({ vector }) => vector,
+  text: ({ ids }, _, { blank, special, decode }) => {
+    const kept = Array.from(ids, Number);
+    const spoken = kept.filter((id, i) => id !== blank && id !== kept[i - 1]);
+    return decode(blank === undefined ? kept : spoken, special);
+  },
+};
+
+/**
+ * The answer of one kind for each part of an array, of which the first dimension is `count`.
+ * @param {TypedArray} array
+ * @param {number} count
+ * @param {(part: TypedArray) => unknown} answer
+ */
+const each = (array, count, answer) => {
+  const length = count && array.length / count;
+  return Array.from({ length: count }, (_, i) => answer(array.slice(i * length, (i + 1) * length)));
 };
 
 /**
@@ -78,8 +96,9 @@ export const describeAnswers = (specs, outputs) =>
  * The answers of a model that starts.
  * @param {readonly AnswerSpec[]} specs
  * @param {{ signal: AbortSignal | undefined, timeout: number, cache?: string }} plan
+ * @param {readonly import('../texts/tokenizers.js').Tokenizer[]} [tokenizers] of text
  */
-function start(specs, plan) {
+function start(specs, plan, tokenizers = []) {
   /** @type {(string[] | undefined)[]} */
   let labels = [];
   const fetched = async () => {
@@ -127,7 +146,14 @@ function start(specs, plan) {
       placed(specs, outputs, (spec) => {
         const parts = Object.fromEntries(Object.entries(spec.outputs).map(([part, i]) => [part, outputs[i]?.[1]]));
         const names = labels[specs.indexOf(spec)];
-        return [spec.name, kinds[spec.kind]?.(parts, (index) => names?.[index] ?? String(index), spec, sizes, names)];
+        /** @param {Parts} own */
+        const answer = (own) =>
+          kinds[spec.kind]?.(own, (index) => names?.[index] ?? String(index), { ...spec, decode }, sizes, names);
+        const decode = tokenizers[spec.tokenizer ?? 0]?.decode;
+        if (!spec.many) return [spec.name, answer(parts)];
+        const [[part, array] = ['', undefined]] = Object.entries(parts);
+        const count = spec.many === true ? array.shape[0] : spec.many;
+        return [spec.name, each(array, count, (one) => answer({ [part]: one }))];
       }),
   };
 }

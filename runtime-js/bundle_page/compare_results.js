@@ -25,13 +25,14 @@ export function largestDifference(outputs, expected, specs) {
 }
 
 /**
- * Numbers of a result; of answers with scores these alone, as classes with nearly the same ones may change places.
+ * Numbers of a result, of text those of its letters; of answers with scores these alone, as classes with nearly the same ones may change places.
  * @param {unknown} result
  * @param {string} [dtype]
  * @returns {number[]}
  */
 export function numbersOf(result, dtype) {
   if (typeof result === 'number' || typeof result === 'bigint') return [Number(result)];
+  if (typeof result === 'string') return Array.from(result, (letter) => Number(letter.codePointAt(0)));
   if (ArrayBuffer.isView(result)) {
     const numbers = Array.from(/** @type {any} */ (result), Number);
     return dtype === 'float16' && result instanceof Uint16Array ? numbers.map(ofHalf) : numbers;

@@ -153,11 +153,15 @@ async function main() {
     Object.entries(info).map(([key, value]) => [key, show(value)]),
   );
   const files = askFiles(model.inputs);
+  const text = parts.askText?.(model.inputs, element('sizes'));
   const sizes = askSizes(model.dimensions);
   showStatus(`Ready, on ${info.backend}.`);
   const inputsNow = () => {
     const random = /** @type {HTMLSelectElement} */ (element('fill')).value === 'random';
-    return { ...makeInputs(model, sizes(), random), ...files() };
+    const inputs = { ...makeInputs(model, sizes(), random), ...files() };
+    const { without, ...given } = text?.() ?? { without: [] };
+    for (const name of without) delete inputs[name];
+    return { ...inputs, ...given };
   };
   offerMeasuring(model, load, inputsNow, alone);
 

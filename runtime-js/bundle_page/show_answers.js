@@ -53,6 +53,7 @@ const views = {
     return [canvas, ...bars(points)];
   },
   embedding: (vector) => [document.createTextNode(`${[...vector.slice(0, 10)].join(', ')}, …`)],
+  text: (text) => [document.createTextNode(text)],
 };
 
 /** @param {ImageBitmap} picture */
@@ -66,12 +67,16 @@ function drawn(picture) {
 
 /**
  * @param {keyof Answers} kind
- * @param {any} answer
+ * @param {any} answer with those of a batch in a list
  * @param {Blob | ImageBitmap} [source] the picture that it is about, a file of it is decoded behind
  */
 export function showAnswer(kind, answer, source) {
   const view = document.createElement('div');
   view.className = kind;
+  if (Array.isArray(answer) && ['embedding', 'text'].includes(kind)) {
+    view.append(...answer.map((/** @type {any} */ one) => showAnswer(kind, one)));
+    return view;
+  }
   const show = (/** @type {ImageBitmap} */ picture) => view.replaceChildren(...views[kind](answer, picture));
   if (source instanceof ImageBitmap) show(source);
   else view.append(...views[kind](answer));

@@ -30,6 +30,8 @@ export { cacheOf } from '../fetch/keep_files.js';
  * @property {TensorSpec[]} outputs
  * @property {import('../values/sizes.js').Dimension[]} [dimensions] that each run decides
  * @property {import('../values/sizes.js').Refusal[]} [refusals]
+ * @property {FileSpec[]} [tokenizers] for text
+ * @property {import('../texts/texts.js').TextSpec} [text] that runs take in place of inputs
  * @property {import('../answers/answers.js').AnswerSpec[]} [answers] that runs return in place of outputs
  * @property {Record<string, number>} weightTypes bytes by the type of the elements
  * @property {(FileSpec & { offset: number })[]} weights
@@ -43,9 +45,10 @@ export { cacheOf } from '../fetch/keep_files.js';
 /**
  * @param {Manifest} manifest
  * @param {import('../model.js').LoadOptions} [options]
+ * @param {() => any} [tokenizerPackage] its exports, or a promise of them, where the model takes or gives text
  * @returns {Promise<import('../model.js').Model>}
  */
-export async function load(manifest, options = {}) {
+export async function load(manifest, options = {}, tokenizerPackage = undefined) {
   if (manifest.abi !== ABI) {
     throw new UnsupportedError(
       'abi',
@@ -71,13 +74,16 @@ export async function load(manifest, options = {}) {
   const kept = cache ? { cache: storeName(manifest) } : {};
   const common = { parts, weights, inputs, outputs, dimensions, refusals, ...kept };
   const plan = { ...common, threads, warmup, timeout, variants: listVariants() };
-  const answers = optional.answers?.start(manifest.answers ?? [], { ...kept, signal, timeout });
+  const fetching = { ...kept, signal, timeout };
+  const tokenizers = optional.tokenizers?.start(manifest.tokenizers ?? [], tokenizerPackage, fetching);
+  const answers = optional.answers?.start(manifest.answers ?? [], fetching, tokenizers?.list);
   const inWorker = worker && typeof Worker === 'function';
   const starting = inWorker
     ? startWorker(plan, notify, signal)
     : startFirst({ ...plan, startThreads, device, signal }, notify);
   /** @type {import('../start_first.js').Session | undefined} of a model that was disposed of nothing holds it any more */
   let session = await unlessAborted(starting, signal ? [signal] : [], (late) => late.dispose());
+  await tokenizers?.ready(session);
   await answers?.ready(session);
   const { facts } = session;
   const part = parts.find((part) => part.backend === facts.backend);
@@ -116,7 +122,12 @@ export async function load(manifest, options = {}) {
     };
     const pictured = (/** @type {unknown} */ values) =>
       optional.pictures?.using(inputs, values, checked, info.backend !== 'wasm') ?? checked(values);
-    return optional.sounds?.using(inputs, values, pictured, dimensions) ?? pictured(values);
+    const heard = (/** @type {unknown} */ values) =>
+      optional.sounds?.using(inputs, values, pictured, dimensions) ?? pictured(values);
+    const { text } = manifest;
+    return (
+      (text && optional.texts?.using(text, inputs, values, heard, dimensions, tokenizers?.list ?? [])) ?? heard(values)
+    );
   };
   return {
     inputs: inputs.map(publish),

@@ -7,8 +7,9 @@ export { cacheOf } from '../fetch/keep_files.js';
 /**
  * @param {(urlOf: (file: string) => string) => import('../load/load.js').Manifest} manifest
  * @param {import('../model.js').LoadOptions & { base?: string | URL }} [options] `base`: the folder of the files
+ * @param {() => any} [tokenizerPackage] as `load` takes it
  */
-export async function load(manifest, options = {}) {
+export async function load(manifest, options = {}, tokenizerPackage = undefined) {
   const { base, ...others } = options ?? {};
   const here = globalThis.location?.href;
   /** @type {string | URL | undefined} */
@@ -21,5 +22,6 @@ export async function load(manifest, options = {}) {
   return loadModel(
     manifest((file) => new URL(file, folder).href),
     base === undefined ? options : others,
+    tokenizerPackage,
   );
 }

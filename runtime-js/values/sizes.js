@@ -11,8 +11,9 @@ import { elementOf, lengthOf, typedArray } from './dtypes.js';
  *   multiples; `input` is the number of the input whose element it is
  * @typedef {{ scalar: number, text: string }} Refusal a branch that does not fit the sizes that the model is compiled for: a
  *   run that takes it leaves another number than 0 in the scalar
- * @typedef {{ name: string, dtype: string, shape: readonly Size[], picture?: number, sound?: number }} Spec `picture`: the
- *   most rows and columns of pictures, which fill it; `sound`: the rate of sounds, which fill it
+ * @typedef {{ name: string, dtype: string, shape: readonly Size[], picture?: number, sound?: number, text?: import('../model.js').TensorInfo['text'] }} Spec
+ *   `picture`: the most rows and columns of pictures, which fill it; `sound`: the rate of sounds, which fill it; `text`: what of
+ *   a text fills it
  */
 
 /** @type {Readonly<Record<string, (a: number, b: number, c: number) => number>>} */

@@ -77,9 +77,9 @@ def test_vectors(normalise: bool) -> None:
             "mask",
             r"float32\[1, classes, rows, columns\] or .* in the proportions of 12 x 20; the model has y",
         ),
-        ("embedding", r"it takes an output of float32\[1, size\]; the model has y of float32\[1, 3, 12, 10\]"),
+        ("embedding", r"it takes an output of float32\[batch, size\]; the model has y of float32\[1, 3, 12, 10\]"),
         ("mask=deeplab", "'deeplab' is unknown; give mask"),
-        ("embedding,half", "'half' is unknown; give embedding, or embedding,normalise"),
+        ("embedding,half", "'half' is unknown; give embedding, with pool=mean"),
     ],
 )
 def test_mistakes(answer: str, message: str) -> None:
