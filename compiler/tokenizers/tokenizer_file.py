@@ -69,7 +69,7 @@ class TokenizerFile:
     @property
     def shipped(self) -> bytes:
         """The file for a page, without what the runtime does itself: templates, padding, truncation."""
-        parts = {part: self.fields.get(part) for part in PARTS}
+        parts = {part: _in_page(self.fields.get(part)) for part in PARTS}
         kept = {"added_tokens": self.fields["added_tokens"], **parts, "post_processor": None}
         made = {"version": "1.0", **kept, "model": self.fields["model"]}
         return json.dumps(made, ensure_ascii=False, separators=(",", ":")).encode()
@@ -159,6 +159,26 @@ def _types(component: Any) -> Iterator[str]:
             if isinstance(parts, list):
                 for part in parts:
                     yield from _types(part)
+
+
+_LETTERS = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}"
+_WORDS = {
+    "type": "Split",
+    "pattern": {"Regex": rf"[{_LETTERS}]+|[^{_LETTERS}\s]+"},
+    "behavior": "Removed",
+    "invert": True,
+}
+
+
+def _in_page(component: Any) -> Any:
+    """The component for @huggingface/tokenizers, whose Whitespace takes letters of ASCII alone for such."""
+    if isinstance(component, list):
+        return [_in_page(part) for part in component]
+    if not isinstance(component, Mapping):
+        return component
+    if component.get("type") == "Whitespace":
+        return _WORDS
+    return {name: _in_page(part) for name, part in component.items()}
 
 
 def _templates(processor: Any, source: str) -> tuple[Template, Template]:
