@@ -85,8 +85,9 @@ def fit_decoded(graph: Graph, answer: Answer, form: Decode, text: TokenizerFile 
 
 
 def _axis(v: Value, ids: int) -> int | None:
-    """The axis of a vocabulary, preferably the last one, of an output of logits."""
+    """The axis of a vocabulary of an output of logits: the last one that is as long, or else the last one that is
+    longer, as tables of tokens often are."""
     if v.dtype not in FLOATS or len(v.shape) not in (2, 3):
         return None
     fitting = [d for d, n in enumerate(v.shape) if isinstance(n, int) and n >= ids]
-    return fitting[-1] if fitting else None
+    return next(reversed([d for d in fitting if v.shape[d] == ids] or fitting), None)
