@@ -13,12 +13,17 @@ import pytest
 from compiled import compile_site
 from documentation import ROOT, Block, blocks, unmarked
 from documented_models import classifier, encoder, listener, product
+from made_tokenizers import encoder as sentence_encoder
+from made_tokenizers import need_package, written
 from PIL import Image
 from playwright.sync_api import Page
 from server import serve
 
 LOAD = "import { load } from './bundle/model.js';\nconst model = await load();\n"
 PICTURE = "const img = document.body.appendChild(new Image());\nimg.src = './picture.png';\nawait img.decode();\n"
+
+
+TEXT = ("--text", "{folder}/tokenizer.json", "--tokenizers", str(ROOT / "node_modules" / "@huggingface" / "tokenizers"))
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,10 @@ BUNDLES: dict[str, tuple[onnx.ModelProto, tuple[str, ...]]] = {
         encoder(("batch", "sequence_length")),
         ("--dim", "batch=1", "--dim", "sequence_length=1..512"),
     ),
+    "sentences": (
+        sentence_encoder(256, ("batch_size", "sequence_length"), 384),
+        (*("--dim", "batch_size=1..8", "--dim", "sequence_length=1..256"), "--pool", "mean", "--normalise", *TEXT),
+    ),
     "product": (product(), ("--dim", "batch=1..4", "--dim", "length=1..16")),
 }
 SETTINGS: dict[str, tuple[Setting, ...]] = {
@@ -49,6 +58,7 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
         Setting("answers", f"{LOAD}{PICTURE}const image = img;\n", "output[0].label === '2'"),
     ),
     "sounds": (Setting("sounds", LOAD, "last_hidden_state.length === 80"),),
+    "text": (Setting("sentences", LOAD, "likeness.length === 2 && likeness.every((x) => Math.abs(x) <= 1.0001)"),),
     "sizes": (
         Setting("encoder", LOAD + "const mask = new BigInt64Array(12);\n"),
         Setting("product", LOAD + "const data = new Float32Array(3 * 5 * 64);\n", "y.shape.join() === '3,5,64'"),
@@ -77,9 +87,12 @@ BLOCKS = settled()
 def sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """By the name of a bundle the address of a site with it."""
     folder = tmp_path_factory.mktemp("documented")
+    need_package()
+    (folder / "tokenizer.json").write_text(written("bert"))
     for name, (model, options) in BUNDLES.items():
         onnx.save(model, folder / f"{name}.onnx")
-        compile_site(folder / f"{name}.onnx", folder / name, "--targets", "wasm", *options)
+        given = [option.replace("{folder}", str(folder)) for option in options]
+        compile_site(folder / f"{name}.onnx", folder / name, "--targets", "wasm", *given)
         Image.new("RGB", (60, 50), "blue").save(folder / name / "picture.png")
         with wave.open(str(folder / name / "speech.wav"), "wb") as file:
             file.setparams((1, 1, 22050, 0, "NONE", ""))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import onnx
+from made_tokenizers import LETTERS, written
+from made_tokenizers import encoder as sentence_encoder
 from onnx import TensorProto
 from onnx_models import model, node, random
 
@@ -58,6 +61,17 @@ def listener() -> onnx.ModelProto:
     return model(nodes, {"input_features": ["batch_size", 80, 3000]}, ["last_hidden_state"])
 
 
+def speaker() -> onnx.ModelProto:
+    """Logits of letters for parts of a sound."""
+    nodes = [
+        node("Unsqueeze", ["input_values", "axis"], ["u"]),
+        node("Conv", ["u", "k"], ["c"], strides=[320]),
+        node("Transpose", ["c"], ["logits"], perm=[0, 2, 1]),
+    ]
+    weights = {"axis": np.array([1]), "k": random((len(LETTERS), 1, 400))}
+    return model(nodes, {"input_values": [1, "samples"]}, ["logits"], weights)
+
+
 def write_models(folder: Path, sizes: Sequence[str] = ("batch", "length")) -> None:
     """All of them, and labels; `sizes` are those of encoder.onnx."""
     onnx.save(classifier(), folder / "model.onnx")
@@ -66,4 +80,8 @@ def write_models(folder: Path, sizes: Sequence[str] = ("batch", "length")) -> No
     onnx.save(encoder(sizes), folder / "encoder.onnx")
     onnx.save(decoder(), folder / "decoder.onnx")
     onnx.save(listener(), folder / "whisper_encoder.onnx")
+    onnx.save(sentence_encoder(256, ("batch_size", "sequence_length"), 384), folder / "sentences.onnx")
+    onnx.save(speaker(), folder / "speech.onnx")
+    (folder / "tokenizer.json").write_text(written("bert"))
+    (folder / "vocab.json").write_text(json.dumps(LETTERS))
     (folder / "labels.txt").write_text("red\ngreen\nblue\n")

@@ -34,7 +34,7 @@ class TokenizerPackage:
     licence: str = field(repr=False)
 
     def lacks(self, components: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-        """Those whose types its code does not name."""
+        """Components whose types its code does not name."""
         return (c for c in components if f'"{c[1]}"' not in self.source and f"'{c[1]}'" not in self.source)
 
     @property

@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import InputError
 
 PARTS = ("normalizer", "pre_tokenizer", "decoder")
-"""Those of a tokenizer.json that are, or consist of, components with a type."""
+"""Parts of a tokenizer.json that are, or consist of, components with a type."""
 
 PADDING = ("[PAD]", "<pad>", "<|padding|>", "[pad]", "<PAD>")
 """Tokens that fill up where the file has no settings of padding."""
@@ -182,7 +182,7 @@ def _in_page(component: Any) -> Any:
 
 
 def _templates(processor: Any, source: str) -> tuple[Template, Template]:
-    """Of one text and of two."""
+    """Templates of one text and of two."""
     if processor is None or processor["type"] == "ByteLevel":  # which changes places in the text alone
         return _ALONE, _PAIR
     match processor["type"]:

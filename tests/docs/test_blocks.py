@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 from documentation import ROOT, Block, blocks, unmarked
 from documented_models import write_models
+from made_tokenizers import need_package
 from PIL import Image
 from webnn_compile.cli import command, page_command, rpc_command, serve_command, tune_command
 
@@ -51,6 +52,9 @@ def test_commands(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
                 monkeypatch.setattr(parsed, "callback", lambda **_: None)
     write_models(tmp_path, re.findall(r"--dim (\w+)=", block.text)[:2] or ("batch", "length"))
     (tmp_path / "site").mkdir()
+    if "tokenizer" in block.text or "vocab.json" in block.text:
+        need_package()
+        (tmp_path / "node_modules").symlink_to(ROOT / "node_modules")
     (tmp_path / "records.jsonl").write_text((ROOT / "examples" / "digits" / "records.jsonl").read_text())
     (tmp_path / "photographs").mkdir()
     for i in range(2):

@@ -29,7 +29,7 @@ def file_of(kind: str, folder: Path) -> TokenizerFile:
 
 
 def in_node(file: TokenizerFile, folder: Path, **request: Any) -> dict[str, Any]:
-    """What the runtime makes of `texts` and `ids`."""
+    """Tokens and text that the runtime makes of `texts` and `ids`."""
     need_package()
     package = folder / "tokenizers.mjs"
     package.write_text(find_package(need_package()).source)
@@ -93,7 +93,7 @@ def test_texts(kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_ids(kind: str, tmp_path: Path) -> None:
-    """Of tokens of texts, and of any ids, some of which are none."""
+    """Ids of texts, and of any ids, some of which are none."""
     file = file_of(kind, tmp_path)
     made = Tokenizer.from_str(written(kind))
     made.no_truncation()

@@ -16,7 +16,7 @@ from tokenizers import Tokenizer
 from webnn_compile.errors import InputError
 
 ROWS = 230
-"""Of the table of tokens, for a tokenizer of at most 220."""
+"""Rows of the table of tokens, for a tokenizer of at most 220."""
 
 TEXTS = ["The quick brown fox", "hello", ["你好", "world 12345"], "hello world " * 40]
 
