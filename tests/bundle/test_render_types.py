@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from device_artifacts import tiny_device_artifact
 from tiny_artifact import copy_artifact, tiny_artifact
-from webnn_compile.bundle import BundledAnswer, write_bundle
+from webnn_compile.bundle import BundledAnswer, BundledText, write_bundle
 from webnn_compile.dtypes import DTYPES
 
 TSC = Path(__file__).parents[2] / "node_modules" / ".bin" / "tsc"
@@ -119,6 +119,47 @@ def test_consumer_of_pictures(tsc: Path, tmp_path: Path) -> None:
     assert check(tsc, tmp_path, PICTURES) == ""
     wrong = PICTURES + "await model.run({ input: new Float32Array(16) });"
     assert "Float32Array" in check(tsc, tmp_path, wrong)
+
+
+TEXT = """
+import { load, type Inputs, type Text } from './bundle/model.js';
+
+const model = await load();
+declare const texts: [string, string[], (string | [string, string])[]];
+for (const text of texts) await model.run({ text, extra: new Float32Array(4) });
+const ids = new BigInt64Array(4);
+const given: Inputs[] = [{ input_ids: ids, attention_mask: { data: ids, shape: [1, 4] }, extra: new Float32Array(4) }];
+const { 'input_ids out': written, 'extra out': vectors } = await model.run(given[0]);
+const answers: [string, Float32Array[]] = [written, vectors];
+const { input_ids: shape }: { input_ids: number[] } = model.inputShapes();
+const pair: Text = [['a', 'b']];
+await model.run(given[0], { into: { 'attention_mask out': ids } });
+export { answers, shape, pair };
+export const role: string | undefined = model.inputs[0].text;
+"""
+
+
+def test_consumer_of_text(tsc: Path, tmp_path: Path) -> None:
+    shapes = {"input_ids": ("int64", (1, 4)), "attention_mask": ("int64", (1, 4)), "extra": ("float32", (1, 4))}
+    inputs = {"ids": "input_ids", "mask": "attention_mask"}
+    answers = (
+        BundledAnswer("input_ids out", "text", {"ids": "input_ids out"}, tokenizer=b"{}"),
+        BundledAnswer("extra out", "embedding", {"vector": "extra out"}, many=True),
+    )
+    text = BundledText("text", inputs, 1, 4, {}, b"{}")
+    write_bundle(replace(copy_artifact(shapes), text=text, answers=answers), tmp_path / "bundle")
+    assert check(tsc, tmp_path, TEXT) == ""
+    wrong = (
+        "model.run({ text: 'a' })",
+        "model.run({ text: 3, extra: new Float32Array(4) })",
+        "model.run({ text: [['a', 'b', 'c']], extra: new Float32Array(4) })",
+        "model.run({ extra: new Float32Array(4) })",
+        "model.run(given[0], { into: { 'extra out': new Float32Array(4) } })",
+    )
+    said = check(tsc, tmp_path, TEXT + "".join(f"await {line};\n" for line in wrong))
+    first = len(TEXT.splitlines())
+    assert re.findall(r"consumer.ts\((\d+),", said) == [str(first + 1 + i) for i in range(len(wrong))], said
+    assert len(list((tmp_path / "bundle").glob("tokenizer-*"))) == 1
 
 
 SOUNDS = """

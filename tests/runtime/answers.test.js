@@ -114,3 +114,40 @@ test('points and boxes end at the sides of the picture, places without a box are
     b: [{ label: '3', score: 0.75, index: 3, box: { x: 80, y: 0, width: 20, height: 4 } }],
   });
 });
+
+test('vectors and texts of a batch are lists; of repeats one is left, and no blank', () => {
+  const specs = [
+    { name: 'a', kind: 'embedding', outputs: { vector: 0 }, many: /** @type {const} */ (true) },
+    { name: 'b', kind: 'text', outputs: { ids: 1 }, many: 2, tokenizer: 1, special: false, blank: 0 },
+    { name: 'c', kind: 'text', outputs: { ids: 2 }, tokenizer: 1, special: true },
+  ];
+  const decode = (/** @type {number[]} */ ids, /** @type {boolean} */ special) => `${ids} ${special}`;
+  const other = { encode: () => [], decode: () => 'of another tokenizer' };
+  const { of } = answers.start(specs, { signal: undefined, timeout: 0 }, [other, { encode: () => [], decode }]);
+  const vectors = Object.assign(Float32Array.of(1, 2, 3, 4, 5, 6), { shape: [3, 2] });
+  const found = of(
+    [
+      ['x', vectors],
+      ['y', Int32Array.of(5, 5, 0, 5, 0, 0, 6, 6)],
+      ['z', Int32Array.of(1, 1, 0)],
+    ],
+    undefined,
+  );
+  assert.deepEqual(Object.fromEntries(found), {
+    a: [Float32Array.of(1, 2), Float32Array.of(3, 4), Float32Array.of(5, 6)],
+    b: ['5,5 false', '6 false'],
+    c: '1,1,0 true',
+  });
+  const none = Object.assign(new Float32Array(), { shape: [0, 2] });
+  assert.deepEqual(
+    of(
+      [
+        ['x', none],
+        ['y', vectors],
+        ['z', vectors],
+      ],
+      undefined,
+    )[0],
+    ['a', []],
+  );
+});
