@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from ..errors import InputError
-from ..text.escape import comment
+from ..text.escape import Comment, comment
 from .files import BundleFile, hashed_file
 
 NAME = "@huggingface/tokenizers"
@@ -41,13 +41,13 @@ class TokenizerPackage:
     def files(self) -> tuple[BundleFile, BundleFile]:
         """The module, and its licence."""
         licence = hashed_file("tokenizers_licence", "txt", self.licence.encode(), "licence")
-        head = comment(f"{NAME} {self.version}, Apache-2.0: see {licence.name}")
+        head = _kept(comment(f"{NAME} {self.version}, Apache-2.0: see {licence.name}"))
         return hashed_file("tokenizers", "js", f"{head}\n{self.source}".encode(), "runtime"), licence
 
     @property
     def function(self) -> str:
         """The module as an expression, a function of its exports for classic scripts, with the whole licence."""
-        head = comment(f"{NAME} {self.version}", *self.licence.splitlines())
+        head = _kept(comment(f"{NAME} {self.version}", *self.licence.splitlines()))
         exported = _EXPORTS.search(self.source)
         public = exported and _PUBLIC.search(exported[1])
         if not exported or not public:
@@ -58,6 +58,11 @@ class TokenizerPackage:
         if (found := _MODULES_ONLY.search(body)) or (found := re.search(r"</script|<!--", body, re.IGNORECASE)):
             raise InputError(f"{NAME} {self.version}: {found[0]!r} has no place in a classic script; take --format esm")
         return f"() => {{\n{head}\n{body}\nreturn {{ Tokenizer: {public[1]} }};\n}}"
+
+
+def _kept(head: Comment) -> str:
+    """A comment that minifiers leave where it is."""
+    return head.replace("/*", "/*!", 1)
 
 
 def find_package(folder: Path | None) -> TokenizerPackage:

@@ -56,7 +56,7 @@ def test_folders_that_are_none(tmp_path: Path) -> None:
 def test_files_of_a_bundle(tmp_path: Path) -> None:
     script, licence = find_package(written(tmp_path / "p")).files
     text = script.data.decode()
-    assert text.startswith(f"/* {NAME} 9.0.0, Apache-2.0: see {licence.name} */\n")
+    assert text.startswith(f"/*! {NAME} 9.0.0, Apache-2.0: see {licence.name} */\n")
     assert text.endswith(f"{SOURCE}\n")
     assert licence.data.decode().startswith("Licence\n")
 
