@@ -39,7 +39,8 @@ export function numbersOf(result, dtype) {
   }
   if (typeof result !== 'object' || result === null) return [];
   if ('score' in result) return numbersOf(result.score);
-  return Object.values(result).flatMap((one) => numbersOf(one));
+  const parts = Object.values(result);
+  return parts.flatMap((one) => (typeof one === 'string' && !Array.isArray(result) ? [] : numbersOf(one)));
 }
 
 /** @param {number} bits of a float16 */

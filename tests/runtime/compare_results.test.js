@@ -34,3 +34,9 @@ test('of answers with scores these count', () => {
   assert.deepEqual(numbersOf({ width: 1, data: Uint8Array.of(9) }), [1, 9]);
   assert.deepEqual(numbersOf('text'), []);
 });
+
+test('text counts by its letters, alone and in lists', () => {
+  assert.deepEqual(numbersOf('ab'), [97, 98]);
+  assert.deepEqual(numbersOf(['a', '🍕']), [97, 0x1f355]);
+  assert.equal(largestDifference({ y: 'ab' }, { y: 'abc' }, [{ name: 'y' }]), Number.POSITIVE_INFINITY);
+});
