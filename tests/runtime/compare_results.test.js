@@ -32,7 +32,6 @@ test('of answers with scores these count', () => {
   ];
   assert.deepEqual(numbersOf(classes), [0.5, 0.25]);
   assert.deepEqual(numbersOf({ width: 1, data: Uint8Array.of(9) }), [1, 9]);
-  assert.deepEqual(numbersOf('text'), []);
 });
 
 test('text counts by its letters, alone and in lists', () => {
