@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,30 +14,24 @@ import onnx
 import pytest
 import webnn_compile
 from click.testing import CliRunner
-from nests import naive, sum_of_rows
 from onnx_models import model, node, random
 from webnn_compile.cli.command import main
 from webnn_compile.codegen.device_backend import DeviceBackend
 from webnn_compile.cpu.compile_for_cpu import compile_for_cpu
 from webnn_compile.driver.build import Report, build
 from webnn_compile.driver.options import Options
-from webnn_compile.dtypes import F16, F32
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.glsl.backend import WebGl
 from webnn_compile.gpu.cached_backend import CachedBackend
 from webnn_compile.gpu.compile_for_device import compile_for_device
 from webnn_compile.gpu.plan_for_device import plan_for_device
-from webnn_compile.ir.construct import maximum
 from webnn_compile.ir.layout import Block, Layout
-from webnn_compile.ir.nodes import Buffer, For, Load, Store, Var
-from webnn_compile.passes.store_narrow import store_narrow
 from webnn_compile.pipeline.lazy_kernels import LazyKernels, layouts_from_bytes, layouts_to_bytes
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.pipeline.weights import Weights
-from webnn_compile.program.device_program import Placement
 from webnn_compile.system import cache as cache_module
 from webnn_compile.system.cache import FOLDER_VARIABLE, Cache, compiler_sources, key_of, open_cache
-from webnn_compile.target import WASM_PLAIN, WASM_RELAXED, WEBGPU
+from webnn_compile.target import WASM_PLAIN, WASM_RELAXED
 from webnn_compile.wgsl.backend import WebGpu
 
 
@@ -117,38 +109,6 @@ def test_a_shader_comes_back_as_it_was(backend: DeviceBackend, folder: Path, tmp
     assert cached.cache.misses == 0
 
 
-def test_a_text_with_subgroups_comes_back(folder: Path) -> None:
-    kernel = sum_of_rows(2, 1000).kernel
-    known = [Cache(folder), Cache(folder)]
-    first, again = (CachedBackend(WebGpu(), k).compile_kernel(kernel, (None, None)) for k in known)
-    assert [k.hits for k in known] == [0, 1]
-    assert first.kernel == again.kernel
-    assert "subgroupAdd" in (again.kernel.with_subgroups or "")
-
-
-def test_what_a_shader_needs_of_a_device_comes_back(folder: Path) -> None:
-    x, y = Buffer("x", (8,), F32), Buffer("y", (8,), F32)
-    i = Var("i", 8)
-    kernel = naive("double", (x, y), For(i, Store(y, (i,), Load(x, (i,)) * 2.0)))
-    for stored, features in ((kernel, ()), (store_narrow(kernel, {y: F16}), ("shader-f16",))):
-        made = [CachedBackend(WebGpu(), Cache(folder)).compile_kernel(stored, (None, None)).kernel for _ in range(2)]
-        assert [k.features for k in made] == [features, features]
-        assert made[0].source.startswith("enable f16;\n") == bool(features)
-
-
-def test_a_shader_is_known_by_its_target_and_textures(folder: Path) -> None:
-    x, y = Buffer("x", (8, 8), F32), Buffer("y", (8, 8), F32)
-    i, j = Var("i", 8), Var("j", 8)
-    kernel = naive("relu", (x, y), For(i, For(j, Store(y, (i, j), maximum(Load(x, (i, j)), 0.0)))))
-    known = Cache(folder)
-    for target in (WEBGPU, replace(WEBGPU, minimum_occupancy=1)):
-        CachedBackend(WebGpu(target=target), known).compile_kernel(kernel, (None, None))
-    flat, row = Placement(16, 1, 1), Placement(4, 4, 1)
-    made = [CachedBackend(WebGl(), known).compile_kernel(kernel, (p, p)) for p in (flat, row)]
-    assert (known.hits, known.misses) == (0, 4)
-    assert [m.placements for m in made] == [(flat, flat), (row, row)]
-
-
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "truncated": lambda data: data[: len(data) // 2],
     "empty": lambda _: b"",
@@ -167,35 +127,6 @@ def test_a_damaged_entry_is_written_anew(damage: str, folder: Path, tmp_path: Pa
     assert report.cache.hits == 0
     assert files == expected
     assert {p: p.read_bytes() for p in entries(folder)} == whole
-
-
-def test_an_entry_in_the_place_of_another_is_not_taken(folder: Path) -> None:
-    store = Cache(folder)
-    store.put("code", "a", b"of a")
-    store.put("code", "b", b"of b")
-    one, other = entries(folder)
-    shutil.copy(one, other)
-    fresh = Cache(folder)
-    assert sorted([fresh.get("code", "a") or b"", fresh.get("code", "b") or b""])[0] == b""
-
-
-def test_kinds_and_keys_are_apart(folder: Path) -> None:
-    store = Cache(folder)
-    store.put("code", "k", b"1")
-    store.put("object", "k", b"2")
-    fresh = Cache(folder)
-    assert (fresh.get("code", "k"), fresh.get("object", "k"), fresh.get("code", "l")) == (b"1", b"2", None)
-    assert (fresh.hits, fresh.misses) == (2, 1)
-
-
-def test_folders_and_entries_are_the_users_alone(folder: Path) -> None:
-    before = os.umask(0)
-    try:
-        Cache(folder).put("code", "k", b"data")
-    finally:
-        os.umask(before)
-    (entry,) = entries(folder)
-    assert [stat.S_IMODE(p.stat().st_mode) for p in (folder, entry.parent, entry)] == [0o700, 0o700, 0o600]
 
 
 def give_away(path: Path) -> None:
@@ -283,84 +214,6 @@ def test_a_folder_that_is_only_read(folder: Path, tmp_path: Path, monkeypatch: p
     assert report.cache.hits
     assert report.cache.misses
     assert report.cache.note == f"nothing is written to {folder}: Permission denied"
-
-
-def test_a_write_that_fails_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.replace", fail)
-    store = Cache(folder)
-    store.put("code", "k", b"data")
-    store.put("code", "l", b"data")
-    assert entries(folder) == []
-    assert store.note == f"nothing is written to {folder}: No space left on device"
-    assert store.get("code", "k") == b"data"  # for as long as this process lasts
-
-
-def test_what_was_not_used_for_longest_goes_first(folder: Path) -> None:
-    random_bytes = np.random.default_rng(0).bytes
-    store = Cache(folder, limit_bytes=10_000)
-    for n in range(12):
-        store.put("code", str(n), random_bytes(1000))
-    for n in range(12):
-        day = 1_000_000_000 + 86_400 * n
-        os.utime(store._path(f"code-{n}"), (day, day))
-    assert Cache(folder).get("code", "0") is not None  # marks it as used just now
-    (folder / "00").mkdir(exist_ok=True)
-    litter = folder / "00" / "old.unfinished"
-    litter.write_bytes(b"")
-    os.utime(litter, (0, 0))
-    store.trim()
-    left = [n for n in range(12) if Cache(folder).get("code", str(n)) is not None]
-    assert left == [0, 6, 7, 8, 9, 10, 11]
-    assert not litter.exists()
-
-
-def test_a_folder_below_its_limit_keeps_everything(folder: Path) -> None:
-    store = Cache(folder)
-    store.put("code", "k", b"data")
-    store.trim()
-    assert len(entries(folder)) == 1
-
-
-def test_a_folder_is_walked_after_a_part_of_its_limit(folder: Path) -> None:
-    """By whichever process wrote it: in a folder of many entries a walk takes longer than a compilation."""
-
-    def left_after(name: str, size: int) -> int:
-        store = Cache(folder, limit_bytes=64 * 1024)
-        store.put("code", name, np.random.default_rng(0).bytes(size))
-        store.trim()
-        return len([p for p in entries(folder) if p.suffix == ".entry"])
-
-    assert left_after("first", 100_000) == 0, "there was no count yet"
-    assert (folder / "written").stat().st_size == 0
-    (folder / "00").mkdir(exist_ok=True)
-    (folder / "00" / "of another process.entry").write_bytes(bytes(100_000))
-    assert [left_after(str(n), 500) for n in range(4)] == [2, 3, 4, 5]
-    assert (folder / "written").stat().st_size == 4
-    assert stat.S_IMODE((folder / "written").stat().st_mode) == 0o600
-    assert left_after("last", 500) == 5, "the oldest is gone"
-    (folder / "written").unlink()
-    assert left_after("again", 500) == 6
-
-
-def test_a_walk_survives_files_that_vanish(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another process deletes all of them between the list of the names and the look at each."""
-    store = Cache(folder, limit_bytes=1000)
-    for n in range(4):
-        store.put("code", str(n), np.random.default_rng(n).bytes(1000))
-    listed = cache_module._files_of(folder)
-    first = next(listed)
-
-    def vanish(_: Path) -> list[os.DirEntry[str]]:
-        found = [first, *listed]
-        shutil.rmtree(folder)
-        return found
-
-    monkeypatch.setattr(cache_module, "_files_of", vanish)
-    store.trim()
-    assert not folder.exists()
 
 
 def test_the_key_depends_on_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,8 @@ from .compile_target import FAST_HALVES, CompileTarget
 
 if TYPE_CHECKING:
     from ..codegen.device_backend import DeviceBackend
-    from ..execution.device_model import Device, DeviceModel
+    from ..execution.device import Device
+    from ..execution.device_model import DeviceModel
     from ..execution.native_model import NativeModel
     from ..gpu.arithmetic import Arithmetic, ChooseArithmetic
     from ..gpu.plan_for_device import DevicePlan

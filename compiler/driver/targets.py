@@ -13,7 +13,7 @@ from .device_target import DeviceTarget, need_package
 
 if TYPE_CHECKING:
     from ..codegen.device_backend import DeviceBackend
-    from ..execution.device_model import Device
+    from ..execution.device import Device
     from ..glsl.backend import WebGl
     from ..pipeline.lowered import Lowered
     from ..pipeline.weights import Weights

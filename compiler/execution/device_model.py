@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from math import prod
-from typing import Any, Literal, Protocol, overload, runtime_checkable
+from typing import Any, Literal, Protocol, overload
 
 import numpy as np
 
@@ -16,79 +16,18 @@ from ..dtypes import BOOL, F16, I32, I64, DType
 from ..errors import InputError, InternalError
 from ..ir.nodes import Scalar
 from ..ir.sizes import value_of
-from ..program.device_program import DeviceProgram, HostCall, Launch, Port, ReadScalar, ScalarLocation, Storage
+from ..program.device_program import DeviceProgram, HostCall, Launch, Port, ReadScalar, ScalarLocation
 from ..program.program import TensorSpec, read_tensor, segment_entry, write_tensor
 from ..program.refusals import check_refusals
 from ..program.steps import Branch, Loop, Step, Steps
 from ..values.arrays import check_names, check_type, read_input
 from ..values.bind_sizes import bind_sizes
-from ..values.dlpack import Borrowed, DeviceArray, Exchanged, borrow
+from ..values.dlpack import DeviceArray, Exchanged, borrow
 from ..values.ports import check_out, copy_out
 from .arrange import arrange
+from .device import Device, RecordingDevice, SharingDevice
 
 Array = np.ndarray
-
-
-class Device(Protocol):
-    """A GPU API, or an emulation of one. Storages and kernels are given by index."""
-
-    def allocate(self, storages: Sequence[Storage]) -> None:
-        """Creates all storages, zeroed."""
-        ...
-
-    def release(self, storage: int) -> None: ...
-
-    def write(self, storage: int, data: Array) -> None:
-        """`data`, of the storage's dtype and flat, from the start: elements of a buffer, or texels of a texture."""
-        ...
-
-    def read(self, storage: int) -> Array:
-        """All of a storage, flat: elements, or texels by layer, row, column, component."""
-        ...
-
-    def launch(self, kernel: int, storages: Sequence[int], scalars: Sequence[int] = ()) -> None:
-        """With a grid of at least one workgroup."""
-        ...
-
-    def finish(self) -> None:
-        """Waits until all launches are complete."""
-        ...
-
-    def close(self) -> None:
-        """Frees all memory and programs; no method is called after."""
-        ...
-
-
-@runtime_checkable
-class RecordingDevice(Device, Protocol):
-    """One for which launches that are repeated cost less when they are known ahead."""
-
-    def record(self, launches: Sequence[tuple[int, Sequence[int]]]) -> Callable[[], None]:
-        """A function that carries out the launches of (kernel, storages), in order, at each call."""
-        ...
-
-
-@runtime_checkable
-class SharingDevice(Device, Protocol):
-    """One whose memory other libraries may read, and the model theirs, by DLPack."""
-
-    @property
-    def kind(self) -> int:
-        """DLPack's kind of device."""
-        ...
-
-    @property
-    def stream(self) -> int | None:
-        """On which given arrays have to be complete, for libraries that require it."""
-        ...
-
-    def keep(self, storage: int, dtype: DType, shape: tuple[int, ...]) -> DeviceArray:
-        """A copy of the first elements of a storage."""
-        ...
-
-    def copy_in(self, storage: int, borrowed: Borrowed) -> None:
-        """Copies elements to a storage."""
-        ...
 
 
 OUTPUTS = ("host", "device")

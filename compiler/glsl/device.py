@@ -44,7 +44,7 @@ FORMATS: dict[DType, tuple[int, int, int]] = {
 
 
 class GlesDevice:
-    """A `device_model.Device`."""
+    """A `execution.device.Device`."""
 
     def __init__(self, kernels: Sequence[DeviceKernel]) -> None:
         self._gl.delete_discarded()
