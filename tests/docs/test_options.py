@@ -17,8 +17,11 @@ COMMANDS: dict[str, click.Command] = {
     "webnn-compile-page": page_command.main,
 }
 PAGE = (ROOT / "docs" / "command-line.md").read_text()
-OTHERS = {"--external", "--bundle", "--format", "--outdir", "--no-deps"}
-"""Options of esbuild and pip."""
+OTHERS = {
+    *("--external", "--bundle", "--format", "--outdir", "--no-deps"),
+    *("--update-golden", "--allow-env", "--allow-read", "--unstable-webgpu"),
+}
+"""Options of esbuild, pip, pytest and Deno."""
 
 
 def options(of: click.Command) -> set[str]:
