@@ -28,6 +28,9 @@ NARROW = 16
 FEW = 16
 """Times as many elements weights have as their zero points, at least: the least block."""
 
+CODEBOOK = 1 << 8
+"""Most elements of a constant in which elements of few bits are places."""
+
 
 def widen_in_registers(
     program: TensorProgram, costs: GpuCosts, most_reads: int | None, choices: LayerChoices
@@ -118,14 +121,16 @@ class _Product:
         rows = prod(v.extent for v in self.contraction.rows)
         elements = prod(self.weights.extents)
         multiplied = elements * rows
-        widened = elements * -(-rows // costs.rows) * costs.widen
+        assert isinstance(result.body, Reduce)
+        looked_up = sum(any(any(True for _ in loads(i)) for i in x.indices) for x in loads(result.body.value))
+        widened = elements * -(-rows // costs.rows) * (costs.widen + looked_up * costs.load)
         at_load, in_registers = max(multiplied, before * costs.byte), max(multiplied + widened, after * costs.byte)
         return in_registers <= at_load or before - after >= costs.memory
 
 
 def _match(t: Tensor) -> _Product | None:
-    """`t` as a product in float32 whose operand is computed from constants of few bits, without a condition or a table,
-    each of which is contiguous along the columns of the product in some layout."""
+    """`t` as a product in float32 whose operand is computed from constants of few bits, without a condition. Each of
+    them but codebooks is contiguous along the columns of the product in some layout."""
     if t.dtype != F32 or not isinstance(t.body, Reduce) or t.body.op != "sum" or depends_only_on_constants(t):
         return None
     contraction = find_contraction(t.axes, t.body.axes, t.body.value)
@@ -156,6 +161,8 @@ def _suits_lanes(value: Expr, columns: tuple[Var, ...]) -> bool:
         match n:
             case Select():
                 return False
+            case Load(table, (index,), None) if table.size <= CODEBOOK and any(True for _ in loads(index)):
+                continue
             case Load(_, indices, guard):
                 mentions = [i for i in indices if free_vars(i) & set(columns)]
                 if guard is not None or any([*loads(i)] for i in indices):

@@ -171,6 +171,26 @@ def test_dequantised_bits_in_blocks(target: str, kind: str, zeros: bool) -> None
 
 
 @pytest.mark.parametrize("target", DEVICES)
+@pytest.mark.parametrize("rows", [1, 17])
+def test_elements_of_a_codebook(target: str, rows: int) -> None:
+    """Places in a table, whose rows are the columns of the product: the same bits as those of weights at load."""
+    r, columns, depth, size = np.random.default_rng(4), 520, 640, 64
+    q, largest = r.integers(0, 256, columns * depth // 2).astype(np.uint8), r.uniform(0.1, 1, columns * depth // size)
+    attributes = {"K": depth, "N": columns, "block_size": size, "quant_type": 1}
+    proto = model(
+        [node("MatMulBnb4", ["x", "w", "s"], ["y"], domain="com.microsoft", **attributes)],
+        {"x": [rows, depth]},
+        ["y"],
+        {"w": q, "s": largest.astype(np.float32)},
+        imports=[onnx.helper.make_opsetid("com.microsoft", 1)],
+    )
+    x, compiled = random((rows, depth)), compiled_for(target, proto)
+    want = webnn_compile.compile(proto, "native").run({"x": x})["y"]
+    np.testing.assert_allclose(compiled.run({"x": x})["y"], want, rtol=1e-4, atol=1e-3)
+    assert constant_bytes(compiled.program) <= (q.nbytes + largest.size * 4) * 1.1 + 1024
+
+
+@pytest.mark.parametrize("target", DEVICES)
 @pytest.mark.parametrize("kind", ["FLOAT", "INT8", "INT4"])
 def test_a_table_is_looked_up_in_and_multiplied_by(target: str, kind: str) -> None:
     """One copy serves both, in few bits if the model has them."""

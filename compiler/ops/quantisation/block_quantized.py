@@ -126,14 +126,16 @@ def _mat_mul_bnb4(call: Call) -> Tensor:
     if kind not in (0, 1):
         raise call.unsupported(f"attribute quant_type={kind}", "the model is invalid: 0 is FP4, 1 NF4")
     columns, depth = call.attribute("N", 0), call.attribute("K", 0)
-    packed = _in_rows(call, 1, (-(-columns * depth // 2),))
-    largest = _in_rows(call, 2, (-(-columns * depth // size),))
+    # Of columns where blocks end with them, so that what multiplies by them finds their elements.
+    lines, length = (columns, depth) if depth % size == 0 else (1, columns * depth)
+    packed = _in_rows(call, 1, (lines, -(-length // 2)))
+    largest = _in_rows(call, 2, (lines, -(-length // size)))
     table = constant(f"{call.name}.table", _NF4 if kind else _FP4)
 
     def body(k: Expr, n: Expr) -> Expr:
-        at = n * depth + k
-        value = table[part_of(packed[at // 2,], at, 4, high_first=True),]
-        return (value * largest[at // size,].cast(F32)).cast(largest.dtype)
+        line, at = (n, k) if lines > 1 else (Const(0), n * depth + k)
+        value = table[part_of(packed[line, at // 2], at, 4, high_first=True),]
+        return (value * largest[line, at // size].cast(F32)).cast(largest.dtype)
 
     weights = fold(compute(f"{call.name}.weights", (depth, columns), (packed, largest, table), body))
     return mat_mul_of(call, call.input(0), weights)
