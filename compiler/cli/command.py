@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from ..bundle.packaging import Packaging
 from ..driver.compile_target import PRECISIONS
-from ..driver.options import ACTIVATIONS, CPUS, GPU_TILES, HOSTS, Options
+from ..driver.options import CPUS, HOSTS, Options
 from ..driver.profiles import Profile
 from ..driver.targets import bundled_targets
 from ..errors import InputError
-from ..frontends.model_inputs import ModelInputs
-from ..quantization.settings import QuantizeOptions
 from ..system.limits import parse_size
 from .bundle_options import bundle_options
-from .content_options import Content, content_options
-from .explained import DEBUG, explained
-from .input_options import input_options
+from .explained import DEBUG, FILE, explained
+from .model_options import model_options
 from .progress import Progress
-from .quantize_options import quantize_options
 from .report_options import PeakOption, ProfileOption
 from .terminal import error_console, say
 from .watch import FLAG, RepeatableCommand, repeat
 
 LIST = "list"
 """Value of `--dump` that lists the names of the stages."""
-
-FILE = click.Path(path_type=Path, readable=False)
-"""Any path: the compiler reports what is wrong with one."""
 
 
 class SizeOption(click.ParamType[int]):
@@ -63,8 +57,7 @@ def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
     callback=_needed,
     help="Folder to write the bundle to, new or empty.",
 )
-@input_options
-@content_options
+@model_options
 @click.option(
     "--targets",
     metavar="LIST",
@@ -82,13 +75,6 @@ def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
     help="0: naive loops. 1: graph passes and schedules, all tensors row-major. 2: channels-last layouts too.",
 )
 @click.option(
-    "--fast-math",
-    type=click.Choice(["on", "off"]),
-    default="on",
-    show_default=True,
-    help="off: no convolution by Winograd's algorithm, which is faster and rounds otherwise.",
-)
-@click.option(
     "--precision",
     type=click.Choice(PRECISIONS),
     default="f32",
@@ -96,22 +82,6 @@ def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
     help="f16: the bundle has weights as float16, half as large, and webgpu stores results between kernels so, too. "
     "Every target computes in float32. f16-fast: webgpu computes in float16 between sums, too, where errors that are "
     "measured while compiling allow it.",
-)
-@click.option(
-    "--activations",
-    type=click.Choice(ACTIVATIONS),
-    default="model",
-    show_default=True,
-    help="Products by weights that have scales of blocks (MatMulNBits, --weights int4): int8 quantises the other "
-    "operand, too, which is several times as fast; f32 does not; model: MatMulNBits whose accuracy_level is 4.",
-)
-@quantize_options
-@click.option(
-    "--gpu-tiles",
-    type=click.Choice(GPU_TILES),
-    default="registers",
-    show_default=True,
-    help="shared: webgpu stages large products in workgroup memory, which may suit the GPU of your users better.",
 )
 @click.option(
     "--cpu",
@@ -223,15 +193,10 @@ def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
 def main(
     model: Path,
     out: Path,
-    inputs: ModelInputs,
-    content: Content,
-    quantize: QuantizeOptions | None,
+    computed: Options,
     targets: str,
     opt_level: int,
-    fast_math: str,
     precision: str,
-    activations: str,
-    gpu_tiles: str,
     cpu: str | None,
     embed_weights: bool,
     verify: bool,
@@ -268,23 +233,13 @@ def main(
     progress = Progress(error_console(), plain=dump is not None)
     interrupted = "interrupted; no bundle was written"
     with explained(debug=debug, phase=lambda: progress.current, interrupted=interrupted):
-        options = Options(
-            inputs,
-            content.pictures,
-            content.sounds,
-            content.answers,
-            content.labels,
-            content.text,
-            tokenizers=content.tokenizers,
+        options = replace(
+            computed,
             targets=tuple(t.strip() for t in targets.split(",") if t.strip()),
             opt_level=opt_level,
-            fast_math=fast_math == "on",
             precision=precision,
-            activations=activations,
-            gpu_tiles=gpu_tiles,
             cpu=cpu,
             embed_weights=embed_weights,
-            quantize=quantize,
             verify=verify,
             dump=_stage(dump) if dump != LIST else None,
             linker=wasm_linker,

@@ -17,15 +17,12 @@ from ..formats.formats import Formats
 from ..pictures.formats import PICTURES, PictureFormat
 from ..sounds.formats import SOUNDS, SoundFormat
 from ..tokenizers.take_text import TextOptions, parse_text
-from .explained import explained
+from .explained import FILE, explained
 
 if TYPE_CHECKING:
     from ..formats.formats import Format
 
 F = TypeVar("F", bound="Format")
-
-FILE = click.Path(path_type=Path, readable=False)
-"""Any path: the compiler reports what is wrong with one."""
 
 
 @dataclass(frozen=True, slots=True)

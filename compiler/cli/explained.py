@@ -9,6 +9,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
@@ -37,6 +38,8 @@ class Ended(KeyboardInterrupt):
 
 
 DEBUG = click.option("--debug", is_flag=True, help="Show the Python traceback of an error.")
+FILE = click.Path(path_type=Path, readable=False)
+"""Any path: the compiler reports what is wrong with one."""
 
 
 @contextlib.contextmanager

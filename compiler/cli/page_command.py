@@ -9,8 +9,7 @@ import click
 from ..compile_page.build_page import build_page
 from ..compile_page.downloads import Downloads
 from ..system.cache import usual_folder
-from .command import FILE
-from .explained import DEBUG, explained
+from .explained import DEBUG, FILE, explained
 from .progress import Progress
 from .terminal import error_console, say
 

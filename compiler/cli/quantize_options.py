@@ -13,9 +13,7 @@ import click
 from ..errors import InputError
 from ..pictures.formats import FORMATS
 from ..quantization.settings import ACTIVATIONS, METHODS, WEIGHT_BITS, QuantizeOptions, Static, parse_weights
-from .explained import explained
-
-_FILE = click.Path(path_type=Path, readable=False)
+from .explained import FILE, explained
 
 
 class Numbers(click.ParamType[tuple[float, ...]]):
@@ -53,7 +51,7 @@ _OPTIONS = (
     ),
     click.option(
         "--calibrate",
-        type=_FILE,
+        type=FILE,
         metavar="FOLDER",
         help="Pictures, sounds (.wav, with --sound), .npz files, or .npy files by input (NAME.npy, NAME.1.npy...), on "
         "which ranges and errors are measured.",
@@ -115,9 +113,9 @@ _OPTIONS = (
         "percentage points.",
     ),
     click.option(
-        "--expected", type=_FILE, metavar="FILE.json", help='What these show: {"accepted": {"cat.jpg": [281, 282]}}.'
+        "--expected", type=FILE, metavar="FILE.json", help='What these show: {"accepted": {"cat.jpg": [281, 282]}}.'
     ),
-    click.option("--save-quantized", type=_FILE, metavar="FILE.onnx", help="Write the quantised model as ONNX, too."),
+    click.option("--save-quantized", type=FILE, metavar="FILE.onnx", help="Write the quantised model as ONNX, too."),
 )
 
 

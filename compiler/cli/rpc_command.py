@@ -31,8 +31,7 @@ from ..values.arrays import read_inputs
 from ..values.bind_sizes import bind_sizes
 from ..values.draw_inputs import draw_inputs, largest_sizes
 from .addresses import LOOPBACK, draw_code, reachable, with_host
-from .command import FILE
-from .explained import DEBUG, explained, require
+from .explained import DEBUG, FILE, explained, require
 from .input_options import input_options, read_array
 from .terminal import TerminalLog, say, show_table
 from .time_option import TimeOption

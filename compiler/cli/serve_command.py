@@ -15,8 +15,7 @@ from ..errors import InputError
 from ..serve.serve_folder import Folder, serving
 from ..serve.watch_folder import watching
 from .addresses import LOOPBACK, draw_code, reachable, with_host
-from .command import FILE
-from .explained import DEBUG, explained
+from .explained import DEBUG, FILE, explained
 from .terminal import say
 
 PORT = 8000

@@ -6,15 +6,15 @@ import contextlib
 import itertools
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import click
 from rich.table import Table
 
-from ..driver.options import GPU_TILES, Options
+from ..driver.options import Options
 from ..errors import InputError
-from ..frontends.model_inputs import ModelInputs
 from ..records.record_file import RecordWriter, read_records
 from ..records.recorded_choices import is_of
 from ..tune.device import Device
@@ -25,9 +25,8 @@ from ..tune.problem import TUNED, Problem
 from ..tune.status import Settings, Status, Summary
 from ..tune.summarise import Line, summarise
 from ..tune.tuner import tune
-from .command import FILE
-from .explained import DEBUG, explained, require
-from .input_options import input_options
+from .explained import DEBUG, FILE, explained, require
+from .model_options import model_options
 from .terminal import cell, error_console, say, show_table
 from .time_option import TimeOption
 from .tune_progress import TuneProgress
@@ -97,10 +96,7 @@ def main() -> None:
     show_default=True,
     help="Where measurements are added; those that are there are not made again.",
 )
-@input_options
-@click.option(
-    "--fast-math", type=click.Choice(["on", "off"]), default="on", show_default=True, help="As webnn-compile's."
-)
+@model_options
 @click.option(
     "--precision",
     metavar="f32|f16",
@@ -108,7 +104,6 @@ def main() -> None:
     show_default=True,
     help="As webnn-compile's; cuda has tf32, too.",
 )
-@click.option("--gpu-tiles", type=click.Choice(GPU_TILES), default="registers", help="As webnn-compile's.")
 @click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Of wasm and native.")
 @click.option("--layers/--no-layers", default=True, show_default=True, help="Search Winograd's tiles and splits, too.")
 @click.option("--headed", is_flag=True, help="Show the browser that is started.")
@@ -123,10 +118,8 @@ def run(
     trials: int,
     seconds: float | None,
     records: Path,
-    inputs: ModelInputs,
-    fast_math: str,
+    computed: Options,
     precision: str,
-    gpu_tiles: str,
     threads: int,
     layers: bool,
     headed: bool,
@@ -136,14 +129,7 @@ def run(
 ) -> None:
     """Tune MODEL, and add what was measured to the records."""
     with explained(debug=debug, interrupted=f"interrupted; {KEPT}: the same command goes on from there"):
-        options = Options(
-            inputs,
-            fast_math=fast_math == "on",
-            precision=precision,
-            gpu_tiles=gpu_tiles,
-            threads=threads,
-        )
-        problem = Problem(model, target, options)
+        problem = Problem(model, target, replace(computed, precision=precision, threads=threads))
         earlier = read_records([records]).records if records.exists() else ()
         with contextlib.ExitStack() as opened:
             writer = RecordWriter(records)

@@ -90,6 +90,8 @@ class Problem:
                 f"--precision {FAST_HALVES}: which kernels compute in float16 follows from errors in the whole model; "
                 "search with --precision f16, whose records fit those that stay as they are"
             )
+        if options.quantize is not None:
+            options.quantize.check()
         self.target = target
         self.name = printable(model.name)
         self.cache: Cache = open_cache(enabled=options.cache)

@@ -8,6 +8,7 @@ import importlib.util
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,10 @@ from click.testing import CliRunner, Result
 from onnx_models import model, node, random
 from python_device import PythonDevice, python_device
 from webnn_compile.cli import tune_command
+from webnn_compile.cli.command import main as compile_command
 from webnn_compile.cli.tune_command import main
+from webnn_compile.driver.options import Options
+from webnn_compile.errors import InputError
 from webnn_compile.records.tuning_record import TuningRecord
 from webnn_compile.rpc import browsers
 from webnn_compile.rpc.messages import Message
@@ -125,6 +129,37 @@ def test_records_that_cannot_be_shown(tuned: tuple[Path, str], tmp_path: Path) -
 def test_options_that_cannot_work(path: Path, tmp_path: Path, options: list[str], message: str) -> None:
     said = refused(path, *options, "--records", tmp_path / "r")
     assert message in " ".join(said.split())
+
+
+def test_a_search_is_of_the_kernels_of_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Options that decide which kernels a model has are the same."""
+    nodes = [node("GlobalAveragePool", ["image"], ["means"]), node("Flatten", ["means"], ["logits"])]
+    path, labels = tmp_path / "net.onnx", tmp_path / "labels.txt"
+    onnx.save(model(nodes, {"image": [1, 3, 8, 8]}, ["logits"]), path)
+    labels.write_text("red\ngreen\nblue\n")
+    chosen = ["--picture", "image=imagenet", "--answer", "classify,top=2", "--labels", labels]
+    seen: list[Options] = []
+
+    def stop(*given: Any) -> None:
+        seen.extend(g for g in given if isinstance(g, Options))
+        raise InputError("stopped")
+
+    more = ["--fast-math", "off", "--activations", "int8", "--gpu-tiles", "shared", "--weights", "int8"]
+    with monkeypatch.context() as patched:
+        patched.setattr(tune_command, "Problem", stop)
+        patched.setattr("webnn_compile.driver.build.build", stop)
+        assert "stopped" in refused(path, "--target", "native", *chosen, *more)
+        arguments = [path, "--out", tmp_path / "out", *chosen, *more]
+        CliRunner().invoke(compile_command, [str(a) for a in arguments], catch_exceptions=False)
+    tuned, built = seen
+    assert tuned.answers
+    assert tuned == replace(built, targets=tuned.targets, processes=tuned.processes)
+
+    records = tmp_path / "r.jsonl"
+    result = run(path, "--target", "native", "--trials", 2, "--records", records, "--processes", 0, *chosen)
+    assert result.exit_code == 0, result.output
+    measured = {json.loads(line)["kernel"].split(" ")[0] for line in records.read_text().splitlines()}
+    assert measured - {"globalaveragepool"}
 
 
 def test_a_missing_model_and_extra(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
