@@ -11,18 +11,20 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 
 import click
 import onnx
+from tell_search import tell_searches
 from webnn_compile.bundle import BundleFile, FolderKind, check_free, write_folder
 from webnn_compile.cli.explained import explained
 from webnn_compile.errors import InputError
 
 SOURCES = Path(__file__).resolve().parent
 DIGITS = SOURCES.parent / "examples" / "digits"
+READER = DIGITS / "resnet18_digits.onnx"
 MADE = "site.json"
 """The list of the site's files and models, which also marks the folder."""
 NAV = '<nav aria-label="Demos" hidden></nav>'
@@ -168,8 +170,8 @@ def build_site(
     with tempfile.TemporaryDirectory() as temporary:
         work = Path(temporary)
         tuned = ("--records", str(DIGITS / "records.jsonl"), "--for-device", "on Linux")
-        made = compile_model(DIGITS / "resnet18_digits.onnx", work / "bundle", *tuned, *options)
-        compared = [{"title": "Digits", "folder": "bundle", "backends": made}]
+        backends = compile_model(READER, work / "bundle", *tuned, *options)
+        compared = [{"title": "Digits", "folder": "bundle", "backends": backends}]
         files = list(files_below(work / "bundle", "bundle"))
         links = {"index.html": "Digits"}
         for purpose, usual in PURPOSES.items():
@@ -187,7 +189,12 @@ def build_site(
             compared.append({"title": usual.link, "folder": f"models/{purpose}", "backends": made})
             files += files_below(work / purpose, f"models/{purpose}")
             links[usual.page] = usual.link
-    links["backends.html"] = "Backends"
+    searches = []
+    for told, race in tell_searches(READER, DIGITS / "search.jsonl", backends):
+        searches.append(told)
+        files += [replace(file, name=f"{told['folder']}/{file.name}") for file in race]
+    files.append(BundleFile("tuning.json", json.dumps(searches).encode(), "page"))
+    links |= {"backends.html": "Backends", "tuning.html": "Tuning"}
     if compile_page is not None:
         files += files_below(compile_page, "compile")
         links["compile/"] = "Compile a model"

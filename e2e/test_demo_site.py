@@ -3,6 +3,7 @@ to elsewhere."""
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from playwright.sync_api import Browser, Page, expect
 from server import Site, serve
 from shared_pages import SharedPages, need_browser
 
-PAGES = ("index.html", "photographs.html", "faces.html", "enlarge.html", "backends.html")
+PAGES = ("index.html", "photographs.html", "faces.html", "enlarge.html", "backends.html", "tuning.html")
 BUILD = ROOT / "demo-site" / "build.py"
 CAMERA = """(colour) => {
   const canvas = Object.assign(document.createElement('canvas'), { width: 64, height: 48 });
@@ -200,6 +201,35 @@ def test_backends(quiet: Page, site: Site) -> None:
     assert quiet.locator(".bar").nth(1).evaluate("bar => bar.getBBox().width") > 0
 
 
+@pytest.mark.fresh_page
+def test_tuning(quiet: Page, site: Site) -> None:
+    """Searches as they are told, and races of their candidates."""
+    quiet.goto(site.url + "tuning.html")
+    need_backend(quiet, "webgl")
+    assert quiet.locator("#searches h2").all_inner_texts() == ["WebGL", "WebAssembly"]
+    search = quiet.locator("#searches section").nth(1)
+    expect(search.get_by_role("img")).to_have_accessible_name(re.compile("The best one so far falls from 1"))
+    assert search.locator(".trial").count() > 20
+    assert search.locator("tbody tr.changed").count() > 0
+    listing = search.locator("pre").nth(2)
+    expect(listing).not_to_be_visible()
+    search.locator("summary").nth(2).press("Enter")
+    expect(listing).to_contain_text("define internal void")
+
+    search.get_by_role("button").press("Enter")
+    expect(quiet.locator("#status")).to_contain_text("WebAssembly: the fastest here is", timeout=60_000)
+    texts = search.locator(".chart text").all_text_contents()
+    assert len(texts) == 5
+    assert texts[0].startswith("rules: ")
+    assert all(text.endswith(" ms") for text in texts)
+    notes = search.locator("dd").all_inner_texts()
+    assert all(note.endswith(" in the search; the same results") for note in notes)
+
+    quiet.locator("#searches button").nth(0).click()
+    expect(quiet.locator("#status")).to_contain_text("WebGL: the fastest here is", timeout=60_000)
+    assert "rules" in quiet.locator("#searches section").nth(0).locator("dt").all_inner_texts()
+
+
 def test_pages_as_people_see_them(shared_pages: SharedPages, browser: Browser, site: Site, update: bool) -> None:
     need_axe()
     if browser is not need_browser(shared_pages, "chromium"):
@@ -233,4 +263,4 @@ def classified(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 def test_a_photograph_of_the_shared_ones(page: Page, classified: Site) -> None:
     choose(page, classified, "photographs.html", shared_file("photos/samoyed.jpg"))
     assert page.inner_text("#result").startswith("Samoyed")
-    assert page.locator("nav a").all_inner_texts() == ["Digits", "Photographs", "Backends"]
+    assert page.locator("nav a").all_inner_texts() == ["Digits", "Photographs", "Backends", "Tuning"]
