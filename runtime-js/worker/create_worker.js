@@ -8,7 +8,7 @@ import { withTrust } from './trusted_url.js';
  * @param {string} script its file, in the folder of this one
  */
 export function createWorker(create, script) {
-  const { href } = new URL(/* webpackIgnore: true */ script, import.meta.url);
+  const href = resolve(script, import.meta.url);
   return withTrust((trusted) => {
     const elsewhere = isElsewhere(href);
     if (!trusted && !elsewhere) return create();
@@ -19,3 +19,10 @@ export function createWorker(create, script) {
     return new Worker(trusted?.(url) ?? url, { type: 'module' });
   });
 }
+
+/**
+ * Apart from its use: Turbopack refuses a URL of import.meta.url itself and a file that is known in a run alone.
+ * @param {string} script
+ * @param {string} base
+ */
+const resolve = (script, base) => new URL(script, base).href;

@@ -10,21 +10,21 @@ import { serve } from '../wasm/pool.js';
  */
 
 /** @param {MessageEvent<ThreadStart>} event */
-globalThis.onmessage = ({ data: { module, memory, control, stack } }) => {
+globalThis.onmessage = ({ data: { module: code, memory, control, stack } }) => {
   /** @type {import('../wasm/start_wasm.js').Exports} */
-  let exports;
+  let kernels;
   try {
     /** @type {import('../wasm/pool.js').ParallelFor} */
-    const parallel_for = (body, args, extent) => exports.chunk(body, args, 0, extent);
+    const parallel_for = (body, args, extent) => kernels.chunk(body, args, 0, extent);
     const clock = () => {}; // for the thread that profiles
     const env = { memory, parallel_for, clock, clock_launch: clock };
-    const instance = new WebAssembly.Instance(module, { env });
-    exports = /** @type {import('../wasm/start_wasm.js').Exports} */ (instance.exports);
-    exports.__stack_pointer.value = stack;
+    const instance = new WebAssembly.Instance(code, { env });
+    kernels = /** @type {import('../wasm/start_wasm.js').Exports} */ (instance.exports);
+    kernels.__stack_pointer.value = stack;
   } catch (error) {
     globalThis.postMessage({ failed: String(error) });
     return;
   }
   globalThis.postMessage({ ready: true });
-  serve(control, exports.chunk);
+  serve(control, kernels.chunk);
 };
