@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .bundle import Packaging
 from .compile_model import TARGETS, build_bundle, compile, quantize
 from .errors import InputError, InternalError, UnsupportedError, WebnnCompileError
 from .execution.load_library import LoadedModel, load
@@ -15,6 +16,7 @@ __all__ = [
     "InputError",
     "InternalError",
     "LoadedModel",
+    "Packaging",
     "UnsupportedError",
     "WebnnCompileError",
     "build_bundle",

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from .answers.answering import Answering
 from .answers.formats import AnswerLike, answers_of
 from .answers.labels import labels_of
-from .driver.build import build_manifest
+from .bundle import BUNDLE, ESM, Packaging, check_free, write_folder
+from .driver.build import build_files, build_manifest
 from .driver.optimise_model import import_graph, optimise_model
 from .driver.options import ACTIVATIONS, Options
 from .driver.run_remote import PREFIX, compile_remote, parse_remote
@@ -124,38 +125,74 @@ def build_bundle(
     targets: str | Sequence[str] | None = None,
     shapes: Mapping[str, tuple[int | str, ...]] | None = None,
     *,
+    out: str | Path | None = None,
+    packaging: Packaging = ESM,
+    coop_coep: bool = False,
+    report: str | Path | None = None,
+    force: bool = False,
     dims: Mapping[str, DimLike] | None = None,
     constants: Mapping[str, object] | None = None,
     pictures: Mapping[str, FormatLike] | None = None,
     sounds: Mapping[str, SoundLike] | None = None,
+    answers: Sequence[AnswerLike] = (),
+    labels: str | Path | Sequence[str] | None = None,
     fast_math: bool = True,
     precision: str = "f32",
+    activations: str = "model",
     gpu_tiles: str = "registers",
     cache: bool = True,
     compile_memory: int | None = None,
+    page_memory: int | None = None,
     records: str | Path | Sequence[str | Path] = (),
     for_device: str | None = None,
 ) -> Manifest:
-    """Builds in memory the bundle that `webnn-compile` writes to a folder: a device of `webnn_compile.rpc.client` loads
-    it.
+    """Builds the bundle of `webnn-compile`, in memory: a device of `webnn_compile.rpc.client` loads it. With `out` it
+    is written there, too, all or nothing.
 
-    `targets` are of "webgpu", "webgl" and "wasm", by default all. The other options are those of `compile`, and
-    `gpu_tiles` that of the command line. Raises InputError and UnsupportedError.
+    `targets` are of "webgpu", "webgl" and "wasm", by default all. `packaging` is the form of the folder, as of
+    --format, --single-file, --base-url and --compress, and `coop_coep` adds what makes a page cross-origin isolated.
+    `report` is the file of the report's page, .html; `force` replaces a bundle that is there. `page_memory`, in bytes,
+    is what the model may take in a page. The other options are those of `compile`, and `gpu_tiles` that of the command
+    line. Raises InputError and UnsupportedError.
     """
     options = Options(
         model_inputs(shapes, dims, constants),
         PICTURES.by_input(pictures or {}),
         SOUNDS.by_input(sounds or {}),
+        answers_of(answers),
+        labels_of(labels),
         targets=bundled_targets() if targets is None else (targets,) if isinstance(targets, str) else tuple(targets),
         fast_math=fast_math,
         precision=precision,
+        activations=activations,
         gpu_tiles=gpu_tiles,
+        coop_coep=coop_coep,
+        packaging=packaging,
         cache=cache,
         compile_memory=compile_memory,
+        page_memory=page_memory,
+        report=None if report is None else Path(report),
         records=_paths(records),
         for_device=for_device,
     )
-    return build_manifest(Path(model), options, lambda _: None)
+    if out is None:
+        if packaging != ESM or coop_coep or report is not None:
+            raise InputError("packaging=, coop_coep= and report= are for a folder: give out=, too")
+        return build_manifest(Path(model), options, lambda _: None)
+    return _write_bundle(Path(model), Path(out), options, force=force)
+
+
+def _write_bundle(model: Path, out: Path, options: Options, *, force: bool) -> Manifest:
+    if options.report is not None and not options.page:
+        raise InputError(f"report={str(options.report)!r}: give the file of a page, such as 'report.html'")
+    check_free(out, BUNDLE, force=force)
+    built = build_files(model, options, lambda _: None)
+    built.report.files = write_folder(built.files, out, BUNDLE, force=force)
+    if options.report is not None:
+        from .report.write_page import write_page
+
+        write_page(built.report, options, options.report)
+    return built.manifest
 
 
 @forgetting()

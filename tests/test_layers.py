@@ -64,7 +64,7 @@ ALLOWED: dict[str, set[str]] = {
     | {"text", "values", "bundle", "codegen", "library", "graph", "frontends", "tensor", "passes", "pipeline", "cpu"}
     | {"gpu", "execution", "quantization", "pictures", "sounds", "tokenizers", "answers", "records", RPC},
     "compile_model": BASE
-    | {"ir", "bundle", "frontends", "pictures", "sounds", "tokenizers", "answers", "quantization", "driver"},
+    | {"ir", "bundle", "frontends", "pictures", "sounds", "tokenizers", "answers", "quantization", "driver", "report"},
     "tune": CORE
     | {"text", "bundle", "codegen", "native", "tensor", "schedule", "pipeline", "cpu", "gpu", "execution"}
     | {"records", "driver"},

@@ -61,7 +61,8 @@ class Packaging:
 
     def _check_base(self, url: str) -> None:
         parts = urlsplit(url)
-        if parts.scheme not in ("https", "http") or not parts.netloc or parts.query or parts.fragment:
+        is_folder = url.endswith("/") and not parts.query and not parts.fragment
+        if parts.scheme not in ("https", "http") or not parts.netloc or not is_folder:
             raise InputError(f"--base-url {url}: give the address of a folder, such as https://cdn.example.com/digits/")
         if self.single_file:
             raise InputError("--base-url and --single-file exclude each other: one file needs no others")
