@@ -27,7 +27,11 @@ OTHERS = {
 def options(of: click.Command) -> set[str]:
     """The long options of a command and those below it."""
     found = {
-        name for p in of.params if isinstance(p, click.Option) and not p.hidden for name in p.opts if name[:2] == "--"
+        name
+        for p in of.params
+        if isinstance(p, click.Option) and not p.hidden
+        for name in (*p.opts, *p.secondary_opts)
+        if name[:2] == "--"
     }
     below = of.commands.values() if isinstance(of, click.Group) else ()
     return found.union(*map(options, below)) | {"--help"}
