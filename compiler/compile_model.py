@@ -128,6 +128,7 @@ def build_bundle(
     out: str | Path | None = None,
     packaging: Packaging = ESM,
     coop_coep: bool = False,
+    golden: bool = True,
     report: str | Path | None = None,
     force: bool = False,
     dims: Mapping[str, DimLike] | None = None,
@@ -150,10 +151,10 @@ def build_bundle(
     is written there, too, all or nothing.
 
     `targets` are of "webgpu", "webgl" and "wasm", by default all. `packaging` is the form of the folder, as of
-    --format, --single-file, --base-url and --compress, and `coop_coep` adds what makes a page cross-origin isolated.
-    `report` is the file of the report's page, .html; `force` replaces a bundle that is there. `page_memory`, in bytes,
-    is what the model may take in a page. The other options are those of `compile`, and `gpu_tiles` that of the command
-    line. Raises InputError and UnsupportedError.
+    --format, --single-file, --base-url and --compress; `coop_coep` adds what makes a page cross-origin isolated, and
+    `golden` results by which the bundle's page tests each backend. `report` is the file of the report's page, .html;
+    `force` replaces a bundle that is there. `page_memory`, in bytes, is what the model may take in a page. The other
+    options are those of `compile`, and `gpu_tiles` that of the command line. Raises InputError and UnsupportedError.
     """
     options = Options(
         model_inputs(shapes, dims, constants),
@@ -167,6 +168,7 @@ def build_bundle(
         activations=activations,
         gpu_tiles=gpu_tiles,
         coop_coep=coop_coep,
+        golden=golden and out is not None,
         packaging=packaging,
         cache=cache,
         compile_memory=compile_memory,
