@@ -99,7 +99,7 @@ def test_a_chain_is_one_kernel_that_stores_its_end_alone() -> None:
     program = webnn_compile.compile(proto).program
     (launch,) = program.prepare
     assert launch.ops == ("DequantizeLinear", "Mul", "Transpose")
-    assert program.prepared < MATRIX.size * 4 * 1.1
+    assert program.prepared < MATRIX.size * 4 * 2  # columns fill up panels, as wide as the processor has registers for
 
 
 @pytest.mark.parametrize("op", ["Sin", "Sqrt"])
