@@ -9,17 +9,12 @@ from importlib.resources.abc import Traversable
 
 from ..errors import InternalError
 from .files import STABLE_NAMES, BundleFile, hashed_file
+from .strip_types import strip_types
 
 _RELATIVE = re.compile(r"""(?<=['"])\./([a-z_]+\.(?:js|css|svg))(?=['"])""")
 _FOLDERS = re.compile(r"""(?<=['"])(?:\.\.?/)+(?:[a-z_]+/)*(?=[a-z_]+\.(?:js|css|svg)['"])""")
+_PARTS = ("optional.js", "kinds.js", "page_parts.js")
 _PART = re.compile(r"^export \{ (?:\w+ as )?(\w+) \} from .*\n", re.MULTILINE)
-_COMMENT = r"/\*\*(?:(?!\*/).)*\*/"
-_NAME = r"[\w$.]+(?:\[[^\[\]()]*\])*"
-_CALL = rf"{_NAME}(?:\([^()]*\)|\.{_NAME}|\[[^\[\]()]*\])*"
-_CAST = re.compile(rf"(?:(?<!new ){_COMMENT} ?\((?P<call>{_CALL})\)|{_COMMENT} ?\((?P<name>{_NAME})\))", re.DOTALL)
-"""A name, or the value of its properties, elements and calls, cast to another type: without the comment it needs no
-parentheses, but calls behind `new`."""
-_TYPES = re.compile(rf"^[ \t]*{_COMMENT}[ \t]*\n|{_COMMENT} ?", re.MULTILINE | re.DOTALL)
 
 
 def read_runtime() -> dict[str, str]:
@@ -45,12 +40,12 @@ def _files_below(folder: Traversable) -> Iterator[Traversable]:
 
 def keep_parts(sources: Mapping[str, str], backends: Collection[str], others: Collection[str]) -> dict[str, str]:
     """The sources, without the lines of other backends in backends.js, the only file that names them all, and without
-    those of other parts than `others` in optional.js and page_parts.js."""
+    those of other parts than `others` in the files of _PARTS."""
 
     def kept(file: str, names: Collection[str]) -> str:
         return _PART.sub(lambda line: line[0] if line[1] in names else "", sources[file])
 
-    parts = {name: kept(name, others) for name in ("optional.js", "page_parts.js")}
+    parts = {name: kept(name, others) for name in _PARTS}
     return {**sources, "backends.js": kept("backends.js", backends), **parts}
 
 
@@ -79,11 +74,6 @@ def link_runtime(sources: Mapping[str, str], roots: Collection[str] = ()) -> dic
         if name.endswith((".js", ".css", ".svg")):
             link(name, ())
     return linked
-
-
-def strip_types(source: str) -> str:
-    """Without comments of types."""
-    return re.sub(r"\n{3,}", "\n\n", _TYPES.sub("", _CAST.sub(lambda cast: cast["call"] or cast["name"], source)))
 
 
 def relink(text: str, find: Callable[[str], BundleFile]) -> str:

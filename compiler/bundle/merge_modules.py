@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from ..errors import InternalError
 from .files import STABLE_NAMES
+from .minify_script import minify_script
+from .strip_types import strip_types
 
 COMMON = "runtime.js"
 """The modules shared by the page and the worker."""
@@ -18,9 +20,6 @@ ROOTS = ("load.js", "worker.js", "thread.js", "page.js")
 _IMPORT = re.compile(r"^import (?:\{([^}]*)\}|\* as (\w+)) from '\./(\w+\.js)';\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|const|class) (\w+))", re.MULTILINE)
 _EXPORT_FROM = re.compile(r"^export \{ (?:(\w+) as )?(\w+) \} from '\./(\w+\.js)';\n", re.MULTILINE)
-# Behind code only with no quote up to the end of the line: so it is in no string.
-_COMMENT = re.compile(r"""^[ \t]*//.*\n|(?<=[;,{}()\]]) // [^'"`\n]*$""", re.MULTILINE)
-_INDENTATION = re.compile(r"^\s+", re.MULTILINE)
 _OTHER = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 
 
@@ -39,9 +38,8 @@ def merge_modules(sources: Mapping[str, str]) -> dict[str, str]:
     """Equivalent sources in fewer modules: COMMON, and ROOTS, each with the modules that it alone imports. Files that
     are no modules, or that are not imported, stay as they are.
 
-    A module becomes a function that runs once, so names in different modules do not collide. Comments, indentation and
-    empty lines are removed: strings of several lines are shaders, where none of them matters. InternalError for an
-    unsupported form of import or export.
+    A module becomes a function that runs once, so names in different modules do not collide, and those in it are short
+    ones. InternalError for an unsupported form of import or export.
     """
     modules = {name: parse_module(name, text) for name, text in sources.items() if name.endswith(".js")}
     needs = {root: needs_of(root, modules) for root in ROOTS if root in modules}
@@ -70,6 +68,7 @@ def exported_names(source: str) -> list[str]:
 
 def parse_module(name: str, text: str) -> Module:
     """Raises InternalError for an unsupported form of import or export."""
+    text = strip_types(text)
     imports = tuple(
         (space or f"{{{','.join(members.replace(' as ', ':').replace(',', ' ').split())}}}", target)
         for members, space, target in _IMPORT.findall(text)
@@ -77,14 +76,14 @@ def parse_module(name: str, text: str) -> Module:
     again = _EXPORT_FROM.findall(text)
     exports = [(local, local) for local in _EXPORT.findall(text)]
     exports += [(public, f"{variable_of(target)}.{was or public}") for was, public, target in again]
-    body = _EXPORT.sub("", _EXPORT_FROM.sub("", _IMPORT.sub("", _COMMENT.sub("", text))))
+    body = _EXPORT.sub("", _EXPORT_FROM.sub("", _IMPORT.sub("", text)))
     if (other := _OTHER.search(body)) is not None and name not in STABLE_NAMES:
         raise InternalError(f"runtime-js/{name}: no way to merge {other[0]!r}")
     return Module(
         name,
         imports + tuple(("", target) for _, _, target in again),
         tuple(exports),
-        _INDENTATION.sub("", body).strip(),
+        body.strip(),
     )
 
 
@@ -126,7 +125,7 @@ def functions_of(modules: Iterable[Module], stable: Collection[str] = ()) -> str
         )
         results = ",".join(name if name == value else f"{name}:{value}" for name, value in m.exports)
         inner = "\n".join((*([f"const {bindings};"] if bindings else []), m.body, f"return {{{results}}};"))
-        blocks.append(f"const {variable_of(m.name)}=(()=>{{\n{inner}\n}})();\n")
+        blocks.append(f"const {variable_of(m.name)}=(()=>{{{minify_script(inner)}}})();\n")
     return "".join(blocks)
 
 

@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping
 
 from ..errors import InternalError
-from .link_runtime import strip_types
 from .merge_modules import functions_of, needs_of, parse_module, variable_of
 
 RUNTIME = "$runtime"
@@ -61,7 +60,7 @@ def _for_scripts(sources: Mapping[str, str]) -> dict[str, str]:
 
 
 def _checked(script: str) -> str:
-    text = _META.sub("$meta", strip_types(script))
+    text = _META.sub("$meta", script)
     if found := _MODULES_ONLY.search(text):
         raise InternalError(f"runtime-js: {found[0]!r} has no place in a classic script")
     if found := _ENDS_ELEMENT.search(text):

@@ -25,6 +25,7 @@ from ..program.device_program import (
 )
 from ..program.steps import Branch, Loop
 from .artifact import KernelInfo
+from .pack_source import pack_source
 from .size_data import Numbers, number_scalars
 
 
@@ -38,11 +39,8 @@ def render_device(program: DeviceProgram) -> bytes:
         "features": sorted({feature for k in program.kernels for feature in k.features}),
         "kernels": [_kernel(k) for k in program.kernels],
         "storages": [_storage(s) for s in program.storages],
-        "values": [
-            {"name": v.name, "storage": v.storage, "dtype": str(v.dtype), "length": prod(v.shape)}
-            for v in program.values
-        ],
-        "constants": [_constant(c) for c in program.constants],
+        "values": [{"storage": v.storage, "dtype": str(v.dtype), "length": prod(v.shape)} for v in program.values],
+        "constants": [_constant(c, program.values[c.value].name) for c in program.constants],
         "launches": [_launch(s, numbers) for s in program.launches],
         "calls": [_call(s) for s in program.calls],
         "prepare": steps.render(program.prepare),
@@ -130,14 +128,14 @@ def render_steps(kernels: Sequence[KernelInfo]) -> bytes:
 def _kernel(kernel: DeviceKernel) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "name": kernel.name,
-        "source": kernel.source,
+        "source": pack_source(kernel.source),
         "access": "".join("w" if p.access == "write" else "r" for p in kernel.params),
         "grid": [expression_data(n, {s: i for i, s in enumerate(kernel.scalars)}) for n in kernel.grid],
         "flops": kernel.flops,
         "bytes": kernel.bytes,
     }
     if kernel.with_subgroups is not None:
-        entry["subgroups"] = kernel.with_subgroups
+        entry["subgroups"] = pack_source(kernel.with_subgroups)
     if kernel.scalars:
         entry["scalars"] = len(kernel.scalars)
     if (d := kernel.declarations) is not None:
@@ -154,8 +152,14 @@ def _storage(storage: Storage) -> dict[str, Any]:
     return entry
 
 
-def _constant(c: Constant) -> dict[str, Any]:
-    entry: dict[str, Any] = {"value": c.value, "offset": c.offset, "bytes": c.bytes, "dtype": str(c.dtype)}
+def _constant(c: Constant, name: str) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "name": name,
+        "value": c.value,
+        "offset": c.offset,
+        "bytes": c.bytes,
+        "dtype": str(c.dtype),
+    }
     if c.dimensions is not None:
         entry["digits"] = [[d.extent, d.stride, d.axis, d.weight] for d in c.dimensions]
         entry["limits"] = list(c.limits)

@@ -58,7 +58,7 @@ def render_bundle(
 
 
 def _optional_parts(artifact: Artifact) -> Iterator[str]:
-    """The parts of optional.js and page_parts.js that this model needs."""
+    """The parts of optional.js, kinds.js and page_parts.js that this model needs."""
     if artifact.dimensions:
         yield "sizes"
     if artifact.pictures:
@@ -66,7 +66,7 @@ def _optional_parts(artifact: Artifact) -> Iterator[str]:
     if artifact.sounds:
         yield from ("recordSound", "sounds")
     if artifact.answers:
-        yield from ("answers", "showAnswer")
+        yield from ("answers", "showAnswer", *(answer.kind for answer in artifact.answers))
     if artifact.golden:
         yield "selfTest"
     if artifact.tokenizers:

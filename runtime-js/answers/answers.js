@@ -5,8 +5,7 @@ import { fetchJson } from '../fetch/fetch_file.js';
 import { openStore } from '../fetch/keep_files.js';
 import { watchDownloads } from '../fetch/watch_downloads.js';
 import { checkNames } from '../values/check_names.js';
-import { axesOf, inside } from './frame.js';
-import { maskOf } from './mask.js';
+import * as all from './kinds.js';
 
 /** @typedef {import('../model.js').TypedArray} TypedArray */
 /**
@@ -21,40 +20,9 @@ import { maskOf } from './mask.js';
 /** @typedef {Record<string, any>} Parts arrays by the parts of an answer */
 
 /** @typedef {Record<string, readonly number[]> | undefined} Sizes of pictures by input, as axesOf takes them */
+/** @typedef {(parts: Parts, label: (index: number) => string, spec: any, sizes: Sizes, labels: string[] | undefined) => unknown} Kind */
 
-/** @type {Readonly<Record<string, (parts: Parts, label: (index: number) => string, spec: any, sizes: Sizes, labels: string[] | undefined) => unknown>>} */
-const kinds = {
-  classify: ({ scores, index }, label) =>
-    Array.from(scores, (score, i) => ({ label: label(index[i]), score, index: index[i] })),
-  detect({ boxes, scores, index }, label, { frame }, sizes) {
-    const [across, down] = axesOf(frame, sizes?.[frame.input]);
-    const count = scores.findIndex((/** @type {number} */ score) => !(score > 0));
-    return Array.from(count < 0 ? scores : scores.subarray(0, count), (score, i) => {
-      const [x, y, width, height] = boxes.subarray(4 * i, 4 * i + 4);
-      const [left, right] = [inside(across, x), inside(across, x + width)];
-      const [top, bottom] = [inside(down, y), inside(down, y + height)];
-      const box = { x: left, y: top, width: right - left, height: bottom - top };
-      return { label: label(index[i]), score, index: index[i], box };
-    });
-  },
-  mask({ classes }, _, spec, sizes, labels) {
-    const mask = maskOf(classes, spec, axesOf(spec.frame, sizes?.[spec.frame.input]));
-    return labels ? { ...mask, labels } : mask;
-  },
-  keypoints({ points }, label, { frame }, sizes) {
-    const [across, down] = axesOf(frame, sizes?.[frame.input]);
-    return Array.from({ length: points.length / 3 }, (_, index) => {
-      const [x, y, score] = points.subarray(3 * index, 3 * index + 3);
-      return { label: label(index), score, index, x: inside(across, x), y: inside(down, y) };
-    });
-  },
-  embedding: ({ vector }) => vector,
-  text: ({ ids }, _, { blank, special, decode }) => {
-    const kept = Array.from(ids, Number);
-    const spoken = kept.filter((id, i) => id !== blank && id !== kept[i - 1]);
-    return decode(blank === undefined ? kept : spoken, special);
-  },
-};
+const kinds = /** @type {Readonly<Record<string, Kind>>} */ (all);
 
 /**
  * The answer of one kind for each part of an array, of which the first dimension is `count`.

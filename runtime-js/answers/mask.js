@@ -1,5 +1,7 @@
 // Masks: the class of each pixel of a picture.
 
+import { axesOf } from './frame.js';
+
 /** @typedef {import('./frame.js').Axis} Axis */
 
 /**
@@ -58,3 +60,9 @@ function colourOf(index) {
     Math.round(127.5 + 127.5 * Math.cos(2 * Math.PI * (index * 0.618 + turn / 3)));
   return ((160 << 24) | (channel(0) << 16) | (channel(1) << 8) | channel(2)) >>> 0;
 }
+
+/** @type {import('./answers.js').Kind} with the labels of its classes, where there are any */
+export const mask = ({ classes }, _, spec, sizes, labels) => {
+  const one = maskOf(classes, spec, axesOf(spec.frame, sizes?.[spec.frame.input]));
+  return labels ? { ...one, labels } : one;
+};

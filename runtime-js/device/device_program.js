@@ -5,6 +5,7 @@ import { widen, words } from '../values/convert.js';
 import { elementOf } from '../values/dtypes.js';
 import { evaluate } from '../values/sizes.js';
 import { arrange } from './arrange.js';
+import { unpackSource } from './unpack_source.js';
 
 /** @typedef {import('../values/convert.js').Words} Words */
 /** @typedef {import('../fetch/fetch_file.js').FileSpec} FileSpec */
@@ -31,9 +32,10 @@ import { arrange } from './arrange.js';
  */
 /** @typedef {Kernel & Required<Pick<Kernel, 'declarations'>>} FragmentKernel */
 /** @typedef {{ bytes: number, dtype: string, texture?: [number, number, number], prepareOnly?: true }} Storage */
-/** @typedef {{ name: string, storage: number, dtype: string, length: number }} Value */
+/** @typedef {{ storage: number, dtype: string, length: number }} Value */
 /**
  * @typedef {object} Constant
+ * @property {string} name
  * @property {number} value
  * @property {number} offset
  * @property {number} bytes
@@ -101,7 +103,15 @@ import { arrange } from './arrange.js';
  * @param {import('../fetch/watch_downloads.js').Downloads} downloads
  * @returns {Promise<Program>}
  */
-export const fetchProgram = ({ program }, downloads) => fetchJson(program, downloads);
+export async function fetchProgram({ program: file }, downloads) {
+  /** @type {Program} */
+  const program = await fetchJson(file, downloads);
+  for (const kernel of program.kernels) {
+    kernel.source = unpackSource(kernel.source);
+    if (kernel.subgroups) kernel.subgroups = unpackSource(kernel.subgroups);
+  }
+  return program;
+}
 
 /**
  * Writes a constant to the device.
@@ -110,11 +120,11 @@ export const fetchProgram = ({ program }, downloads) => fetchJson(program, downl
  * @param {Constant} constant
  * @param {Uint8Array<ArrayBuffer>} file its bytes, from the beginning of a buffer, which has room for whole words
  */
-export function uploadConstant(device, program, { value, bytes, dtype, digits, limits }, file) {
+export function uploadConstant(device, program, { name, value, bytes, dtype, digits, limits }, file) {
   const type = storageOf(program, value).dtype;
   const length = bytes / elementOf(dtype).bytes;
   let elements = dtype === type ? words(type, whole(type, length), file.buffer, 0) : words(type, length);
-  if (dtype !== type) widen(dtype, file.subarray(0, bytes), elements, valueAt(program, value).name);
+  if (dtype !== type) widen(dtype, file.subarray(0, bytes), elements, name);
   if (digits) {
     const shipped = elements;
     elements = words(

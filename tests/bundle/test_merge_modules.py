@@ -65,15 +65,13 @@ def test_merged_modules_do_what_they_did(merged: Path) -> None:
     assert node(merged, "import './thread.mjs';\nconsole.log(globalThis.thread);") == "errors"
 
 
-def test_comments_indentation_and_empty_lines_are_left_out() -> None:
+def test_comments_and_spaces_are_left_out() -> None:
     text = "// First.\n\nexport const load = () => {\n  // Inner.\n  return 1; // one\n};\n"
-    text += "const url = 'http://a'; // it's kept\nconst odd = '; // kept';\n"
-    assert merge_modules(SOURCES | {"load.js": text})["load.js"].splitlines()[1:6] == [
-        "const load = () => {",
-        "return 1;",
-        "};",
-        "const url = 'http://a'; // it's kept",
-        "const odd = '; // kept';",
+    text += "export const url = 'http://a'; // it's gone\nexport const odd = '; // kept';\n"
+    assert merge_modules(SOURCES | {"load.js": text})["load.js"].splitlines() == [
+        "const $load=(()=>{const a=()=>{return 1};const c='http://a';const b='; // kept';"
+        "return{load:a,url:c,odd:b};})();",
+        "export const { load, url, odd } = $load;",
     ]
 
 

@@ -1,0 +1,2 @@
+/** @type {import('./answers.js').Kind} a vector */
+export const embedding = ({ vector }) => vector;
