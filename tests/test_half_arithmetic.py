@@ -12,6 +12,7 @@ import onnx
 import pytest
 import webnn_compile
 from click.testing import CliRunner
+from device_json import read_program
 from drivers import need_driver
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -53,7 +54,7 @@ def built(proto: onnx.ModelProto, folder: Path, *options: str) -> tuple[str, Any
     arguments = [str(folder / "model.onnx"), "--out", str(folder / "o"), "--report", str(folder / "r.json"), *options]
     ended = CliRunner().invoke(main, [*arguments, "--precision", "f16-fast", "--targets", "webgpu"])
     assert ended.exit_code == 0, ended.output
-    kernels = [json.loads(f.read_text())["kernels"] for f in (folder / "o").glob("webgpu-*.txt")]
+    kernels = [read_program(f.read_text())["kernels"] for f in (folder / "o").glob("webgpu-*.txt")]
     return (
         " ".join(ended.output.split()),
         json.loads((folder / "r.json").read_text()),

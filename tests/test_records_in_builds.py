@@ -12,6 +12,7 @@ import onnx
 import pytest
 import webnn_compile
 from click.testing import CliRunner
+from device_json import read_program
 from drivers import need_driver
 from onnx_models import assert_close, model, node, onnxruntime_results, random
 from webnn_compile.choices import DEFAULT, Replay
@@ -90,8 +91,7 @@ def kernels_of(path: Path, target: str, records: Sequence[Path]) -> list[str]:
     """The code of each kernel."""
     manifest = build_manifest(path, Options(targets=(target,), records=tuple(records), cache=False), lambda _: None)
     (program,) = (f for f in manifest.files if f.kind == "program")
-    data = json.loads(program.data)
-    return [json.dumps(k) for k in data["kernels"]]
+    return [json.dumps(k) for k in read_program(program.data)["kernels"]]
 
 
 @pytest.mark.parametrize("target", ["webgpu", "webgl"])

@@ -13,7 +13,7 @@ from .strip_types import strip_types
 
 _RELATIVE = re.compile(r"""(?<=['"])\./([a-z_]+\.(?:js|css|svg))(?=['"])""")
 _FOLDERS = re.compile(r"""(?<=['"])(?:\.\.?/)+(?:[a-z_]+/)*(?=[a-z_]+\.(?:js|css|svg)['"])""")
-_PARTS = ("optional.js", "kinds.js", "page_parts.js")
+_PARTS = ("optional.js", "kinds.js", "page_parts.js", "wasm_only.js", "wasm_page.js")
 _PART = re.compile(r"^export \{ (?:\w+ as )?(\w+) \} from .*\n", re.MULTILINE)
 
 

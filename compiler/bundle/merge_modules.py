@@ -13,7 +13,7 @@ from .minify_script import minify_script
 from .strip_types import strip_types
 
 COMMON = "runtime.js"
-"""The modules shared by the page and the worker."""
+"""The modules of the page and the worker, without those that name the worker's script, whose name depends on this."""
 
 ROOTS = ("load.js", "worker.js", "thread.js", "page.js")
 
@@ -35,15 +35,15 @@ class Module:
 
 
 def merge_modules(sources: Mapping[str, str]) -> dict[str, str]:
-    """Equivalent sources in fewer modules: COMMON, and ROOTS, each with the modules that it alone imports. Files that
-    are no modules, or that are not imported, stay as they are.
+    """Equivalent sources in fewer modules: COMMON, and ROOTS, each with the modules that it imports and COMMON has not.
+    Files that are no modules, or that are not imported, stay as they are.
 
     A module becomes a function that runs once, so names in different modules do not collide, and those in it are short
     ones. InternalError for an unsupported form of import or export.
     """
     modules = {name: parse_module(name, text) for name, text in sources.items() if name.endswith(".js")}
     needs = {root: needs_of(root, modules) for root in ROOTS if root in modules}
-    common = [m for m in needs["worker.js"] if m.name != "worker.js"]
+    common = _without_scripts(dict.fromkeys((*needs["worker.js"], *needs["load.js"])))
     shared = {m.name for m in common}
     merged = {
         name: text for name, text in sources.items() if not any(name in (m.name for m in n) for n in needs.values())
@@ -59,6 +59,16 @@ def merge_modules(sources: Mapping[str, str]) -> dict[str, str]:
     names = ", ".join(variable_of(m.name) for m in common if m.name in public)
     merged[COMMON] = f"{functions_of(common)}export {{ {names} }};\n"
     return merged
+
+
+def _without_scripts(modules: Iterable[Module]) -> list[Module]:
+    """The modules that are no root, name none, and import only such."""
+    kept: dict[str, Module] = {}
+    for m in modules:
+        below = all(target in kept or target in STABLE_NAMES for _, target in m.imports)
+        if below and m.name not in ROOTS and not any(f"'./{root}'" in m.body for root in ROOTS):
+            kept[m.name] = m
+    return list(kept.values())
 
 
 def exported_names(source: str) -> list[str]:

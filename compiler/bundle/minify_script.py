@@ -4,8 +4,8 @@
     const a=(b,{start:c,size:d})=>b[c]+d;
 
 Names change all or nothing: each name of a variable has one short name throughout, if wherever it stands a declaration
-of it is in scope, and shares it with no name whose scope meets its own. Names of properties and of what a page has stay, those of classes and functions for the traces of
-errors, and all texts but for indentation.
+of it is in scope, and shares it with no name whose scope meets its own. Names of properties and of a page stay,
+those of classes and functions for the traces of errors, all texts but for indentation.
 """
 
 from __future__ import annotations

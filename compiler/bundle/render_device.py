@@ -1,9 +1,12 @@
-"""A device program as the runtime's JSON: kernels as source text, the rest as tables of indices."""
+"""A device program as the runtime's JSON: kernels as source text, the rest as tables of indices.
+
+Tables have their columns as lists, in which equal fields follow each other: compressed, they take less than rows.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from math import prod
 from typing import Any
@@ -37,11 +40,13 @@ def render_device(program: DeviceProgram) -> bytes:
     document: dict[str, Any] = {
         "backend": program.backend,
         "features": sorted({feature for k in program.kernels for feature in k.features}),
-        "kernels": [_kernel(k) for k in program.kernels],
-        "storages": [_storage(s) for s in program.storages],
-        "values": [{"storage": v.storage, "dtype": str(v.dtype), "length": prod(v.shape)} for v in program.values],
-        "constants": [_constant(c, program.values[c.value].name) for c in program.constants],
-        "launches": [_launch(s, numbers) for s in program.launches],
+        "kernels": _columns(_kernel(k) for k in program.kernels),
+        "storages": _columns(_storage(s) for s in program.storages),
+        "values": _columns(
+            {"storage": v.storage, "dtype": str(v.dtype), "length": prod(v.shape)} for v in program.values
+        ),
+        "constants": _columns(_constant(c, program.values[c.value].name) for c in program.constants),
+        "launches": _columns(_launch(s, numbers) for s in program.launches),
         "calls": [_call(s) for s in program.calls],
         "prepare": steps.render(program.prepare),
         "steps": steps.render(program.steps),
@@ -57,6 +62,12 @@ def render_device(program: DeviceProgram) -> bytes:
         if program.host.scalars:
             document["host"]["scalars"] = [[numbers[s], offset] for s, offset in program.host.scalars.items()]
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _columns(rows: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
+    """By the names of fields; None where a row has none."""
+    listed = list(rows)
+    return {name: [row.get(name) for row in listed] for name in dict.fromkeys(name for row in listed for name in row)}
 
 
 def scalar_numbers(program: DeviceProgram) -> dict[Scalar, int]:

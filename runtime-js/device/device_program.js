@@ -104,14 +104,28 @@ import { unpackSource } from './unpack_source.js';
  * @returns {Promise<Program>}
  */
 export async function fetchProgram({ program: file }, downloads) {
-  /** @type {Program} */
   const program = await fetchJson(file, downloads);
+  for (const table of ['kernels', 'storages', 'values', 'constants', 'launches'])
+    program[table] = rowsOf(program[table]);
   for (const kernel of program.kernels) {
     kernel.source = unpackSource(kernel.source);
     if (kernel.subgroups) kernel.subgroups = unpackSource(kernel.subgroups);
   }
   return program;
 }
+
+/** @type {(columns: Record<string, unknown[]>) => Record<string, unknown>[]} rows lack the fields that are null */
+const rowsOf = (columns) => {
+  /** @type {Record<string, unknown>[]} */
+  const rows = [];
+  for (const [name, fields] of Object.entries(columns)) {
+    for (const [i, field] of fields.entries()) {
+      rows[i] ??= {};
+      if (field !== null) rows[i][name] = field;
+    }
+  }
+  return rows;
+};
 
 /**
  * Writes a constant to the device.

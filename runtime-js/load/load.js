@@ -10,9 +10,8 @@ import { checkInputs } from '../values/check_inputs.js';
 import { checkNames } from '../values/check_names.js';
 import { checkInto, placeIn } from '../values/into.js';
 import { extentsOf, shownShape } from '../values/sizes.js';
-import { listVariants } from '../wasm/features.js';
-import { startThreads } from '../worker/start_threads.js';
 import { startWorker } from '../worker/start_worker.js';
+import * as wasmPage from '../worker/wasm_page.js';
 import { checkOptions, checkProfileOptions, checkRunOptions } from './check_options.js';
 import { queueRuns } from './queue_runs.js';
 
@@ -73,14 +72,14 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   const parts = manifest.backends.filter((part) => backend === 'auto' || part.backend === backend);
   const kept = cache ? { cache: storeName(manifest) } : {};
   const common = { parts, weights, inputs, outputs, dimensions, refusals, ...kept };
-  const plan = { ...common, threads, warmup, timeout, variants: listVariants() };
+  const plan = { ...common, threads, warmup, timeout, variants: wasmPage.listVariants?.() ?? [] };
   const fetching = { ...kept, signal, timeout };
   const tokenizers = optional.tokenizers?.start(manifest.tokenizers ?? [], tokenizerPackage, fetching);
   const answers = optional.answers?.start(manifest.answers ?? [], fetching, tokenizers?.list);
   const inWorker = worker && typeof Worker === 'function';
   const starting = inWorker
     ? startWorker(plan, notify, signal)
-    : startFirst({ ...plan, startThreads, device, signal }, notify);
+    : startFirst({ ...plan, startThreads: wasmPage.startThreads, device, signal }, notify);
   /** @type {import('../start_first.js').Session | undefined} of a model that was disposed of nothing holds it any more */
   let session = await unlessAborted(starting, signal ? [signal] : [], (late) => late.dispose());
   await tokenizers?.ready(session);

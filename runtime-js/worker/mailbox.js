@@ -148,3 +148,5 @@ export function listen({ control }, answered, serve) {
     }
   }
 }
+
+export const mailboxes = { canShare, createMailbox, interruptWait, listen, receive, sendRun, serveRun };

@@ -6,8 +6,8 @@ import { BUNDLERS } from '../fetch/fetch_file.js';
 import { reasonOf } from '../fetch/unless_aborted.js';
 import { seconds, watchSilence } from '../fetch/watch_silence.js';
 import { createWorker } from './create_worker.js';
-import { interruptWait, receive, sendRun } from './mailbox.js';
-import { startThreads } from './start_threads.js';
+import * as wasmOnly from './wasm_only.js';
+import * as wasmPage from './wasm_page.js';
 
 /** @typedef {Omit<import('../start_first.js').Plan, 'startThreads' | 'device' | 'signal' | 'onActivity' | 'hardware'>} PlainPlan */
 /** @typedef {{ resolve: (results: any[]) => void, reject: (error: Error) => void }} Waiting */
@@ -65,7 +65,7 @@ export async function startWorker(plan, onProgress, signal = undefined) {
     const watch = watchSilence(plan.timeout, late);
     const abort = () => fail(reasonOf(/** @type {AbortSignal} */ (signal)));
     signal?.addEventListener('abort', abort);
-    /** @param {MessageEvent<import('./worker.js').Reply>} event */
+    /** @param {MessageEvent<import('./serve_session.js').Reply>} event */
     worker.onmessage = ({ data }) => {
       watch.stop(); // from now on the worker itself watches
       if ('alive' in data) return;
@@ -75,7 +75,7 @@ export async function startWorker(plan, onProgress, signal = undefined) {
         take(data.run).resolve(withShapes(data.results, data.shapes));
       } else if ('threads' in data) {
         pool?.dispose();
-        pool = data.threads && !ended ? startThreads(data.threads, plan.timeout) : undefined;
+        pool = data.threads && !ended ? wasmPage.startThreads(data.threads, plan.timeout) : undefined;
       } else if ('join' in data) {
         pool?.join(data.join).then(
           () => worker.postMessage({ joined: {} }),
@@ -106,7 +106,7 @@ export async function startWorker(plan, onProgress, signal = undefined) {
       const bytes = pack(inputs.filter(ArrayBuffer.isView), spare);
       spare = undefined;
       const images = inputs.map((input) => (ArrayBuffer.isView(input) ? null : input));
-      if (mailbox) interruptWait(mailbox);
+      if (mailbox) wasmOnly.mailboxes.interruptWait(mailbox);
       worker.postMessage({ run: runs, profile, scalars, bytes, images }, [bytes]);
       waiting.set(runs++, { resolve, reject });
     });
@@ -119,13 +119,14 @@ export async function startWorker(plan, onProgress, signal = undefined) {
     if (!mailbox || waiting.size || ended) return undefined;
     const box = mailbox;
     const run = runs;
-    const done = sendRun(box, run, /** @type {ArrayBufferView[]} */ (inputs), scalars);
+    const done = wasmOnly.mailboxes.sendRun(box, run, /** @type {ArrayBufferView[]} */ (inputs), scalars);
     return (
       done &&
       new Promise((resolve, reject) => {
         waiting.set(runs++, { resolve, reject });
         // The caller's arrays are the caller's again once the run has rejected.
-        const deliver = () => waiting.has(run) && take(run).resolve(signal?.aborted ? [] : receive(box, plan, into));
+        const deliver = () =>
+          waiting.has(run) && take(run).resolve(signal?.aborted ? [] : wasmOnly.mailboxes.receive(box, plan, into));
         done.then(deliver).catch(reject);
       })
     );

@@ -50,8 +50,16 @@ def test_files() -> None:
     assert made["isolate.js"] == SOURCES["isolate.js"]
     assert "class Fault" in made[COMMON]
     assert "class Fault" not in made["load.js"]
-    assert "check" in made["load.js"]
-    assert "check" not in made[COMMON]
+    assert "check" in made[COMMON]
+    assert "throw" not in made["load.js"]
+
+
+def test_what_names_a_worker_is_not_in_what_workers_import() -> None:
+    """Names have hashes of what they import."""
+    named = SOURCES["options.js"] + "export const url = () => new URL('./worker.js', import.meta.url);\n"
+    made = merge_modules(SOURCES | {"options.js": named})
+    assert "./worker.js" in made["load.js"]
+    assert "./worker.js" not in made[COMMON]
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no Node.js to run modules")

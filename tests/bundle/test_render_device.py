@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 import onnx
 import pytest
 from device_artifacts import host_artifact, tiny_device_artifact, tiny_program
+from device_json import read_program
 from gpu.interpreted import InterpretedBackend
 from wasm.linking import need
 from webnn_compile.bundle import Artifact, DeviceArtifact
@@ -69,7 +69,7 @@ def compiled(text: str, **dims: tuple[int, int]) -> DeviceProgram:
 
 
 def document(program: DeviceProgram) -> Any:
-    return json.loads(render_device(program))
+    return read_program(render_device(program))
 
 
 def test_steps_name_launches_in_the_order_of_a_run() -> None:

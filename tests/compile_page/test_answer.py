@@ -16,6 +16,7 @@ import numpy as np
 import onnx
 import pytest
 from cli.command import SHAPE, contents, network, run
+from device_json import read_program
 from onnx_models import model, node, random
 from webnn_compile.answers.formats import DETECTORS
 from webnn_compile.compile_page import answer as module
@@ -335,7 +336,7 @@ class FakePage:
         (backend,) = request["manifest"]["backends"]
         assert backend["backend"] == request["options"]["backend"]
         number = self.asked.count("load")
-        self._models[number] = request["manifest"], json.loads(files[backend["program"]["sha256"]])
+        self._models[number] = request["manifest"], read_program(files[backend["program"]["sha256"]])
         return {"model": number}, b""
 
     def _run(self, request: Any, payload: bytes) -> tuple[Any, bytes]:

@@ -1,0 +1,148 @@
+// A session in the dedicated worker: messages are answered in the order in which they came.
+
+import { packError, WorkerError } from '../errors.js';
+import { seconds, watchSilence } from '../fetch/watch_silence.js';
+import { startFirst } from '../start_first.js';
+import { elementOf, lengthOf } from '../values/dtypes.js';
+import { shapeOf } from '../values/sizes.js';
+import * as wasmOnly from './wasm_only.js';
+
+/** @typedef {import('../start_first.js').Session} Session */
+/** @typedef {(ImageBitmap | null)[]} Images by input, null where it is an array */
+/**
+ * @typedef {{ run: number, profile: number, scalars: readonly number[], bytes: ArrayBuffer, images: Images }} Run `profile`:
+ *   how often, 0 for a run; `bytes`: all arrays, one after the other
+ * @typedef {{ start: import('./start_worker.js').PlainPlan } | { joined: { failed?: string } } | Run} Request
+ */
+/**
+ * @typedef {{ threads: number } | { join: import('./start_threads.js').PoolStart }} ToPool no threads: they end
+ * @typedef {{ alive: true } | ToPool
+ *   | { progress: import('../model.js').Progress }
+ *   | { started: Session['facts'], mailbox?: import('./mailbox.js').Mailbox }
+ *   | { failed: import('../errors.js').PlainError, run?: number }
+ *   | { run: number, results: unknown[], shapes: (readonly number[] | undefined)[], bytes: ArrayBuffer }} Reply `bytes` goes
+ *   back; `shapes` of results where they vary
+ */
+
+/** @type {Session} */
+let session;
+/** @type {import('./mailbox.js').Ports} */
+let ports;
+/** @type {import('./mailbox.js').Mailbox | undefined} */
+let mailbox;
+let answered = 0;
+
+/** @type {(reply: Reply, transfer?: ArrayBuffer[]) => void} */
+const reply = (message, transfer = []) => globalThis.postMessage(message, { transfer });
+
+/** @type {(answer: { failed?: string }) => void} */
+let joined;
+
+/** @type {(onActivity: () => void) => import('./start_threads.js').StartThreads} */
+const threadStarter = (onActivity) => (count) => {
+  reply({ threads: count });
+  return {
+    join: (start) =>
+      new Promise((resolve, reject) => {
+        joined = ({ failed }) => {
+          onActivity();
+          if (failed === undefined) resolve();
+          else reject(new Error(failed));
+        };
+        onActivity();
+        reply({ join: start });
+      }),
+    dispose: () => reply({ threads: 0 }),
+  };
+};
+
+/** More silence than downloads and threads may have, whose own errors say more. */
+const LENIENCE = 1.25;
+
+/**
+ * Starts the session, and reports requests that a GPU's driver never answers. The watch runs here, where its ticks wait
+ * while this thread computes: a long warm-up is no silence.
+ * @param {import('./start_worker.js').PlainPlan} plan
+ */
+async function start(plan) {
+  const { onActivity, stop } = watchSilence(plan.timeout * LENIENCE, () => {
+    const hint = 'load with a longer { timeout } or another { backend }';
+    const message = `the worker started no session: nothing happened there for ${seconds(plan.timeout)}; ${hint}`;
+    reply({ failed: packError(new WorkerError('start', message)) });
+  });
+  /** @param {import('../model.js').Progress} progress */
+  const notify = (progress) => {
+    onActivity();
+    reply({ progress });
+  };
+  try {
+    session = await startFirst({ ...plan, startThreads: threadStarter(onActivity), onActivity }, notify).finally(stop);
+    ports = plan;
+    const { mailboxes } = wasmOnly;
+    if (session.runInto && mailboxes.canShare()) mailbox = mailboxes.createMailbox(plan);
+    reply({ started: session.facts, mailbox });
+  } catch (error) {
+    reply({ failed: packError(error) });
+    return;
+  }
+  wait();
+}
+
+/** @param {Run} request */
+async function answer({ run, profile, scalars, bytes, images }) {
+  try {
+    let end = 0;
+    const inputs = ports.inputs.map(({ dtype, shape }, i) => {
+      const image = images[i];
+      if (image) return image;
+      const size = lengthOf(shapeOf(shape, scalars)) * elementOf(dtype).bytes;
+      end += size;
+      return new Uint8Array(bytes, end - size, size);
+    });
+    // A run that is over at once is answered at once.
+    const pending = profile ? session.profile(inputs, scalars, profile) : session.run(inputs, scalars);
+    const results = pending instanceof Promise ? await pending : pending;
+    const buffers = results.flatMap((result) =>
+      'buffer' in result ? [/** @type {ArrayBuffer} */ (result.buffer)] : [],
+    );
+    const shapes = results.map((result) => ('shape' in result ? result.shape : undefined));
+    reply({ run, results, shapes, bytes }, [...buffers, bytes]);
+  } catch (error) {
+    reply({ run, failed: packError(error) });
+  } finally {
+    for (const image of images) image?.close();
+    answered++;
+  }
+  wait();
+}
+
+function wait() {
+  if (mailbox) wasmOnly.mailboxes.listen(mailbox, answered, serve);
+}
+
+/** @param {number} run */
+function serve(run) {
+  try {
+    const { runInto } = session;
+    wasmOnly.mailboxes.serveRun(
+      /** @type {import('./mailbox.js').Mailbox} */ (mailbox),
+      ports,
+      /** @type {NonNullable<typeof runInto>} */ (runInto),
+    );
+    return true;
+  } catch (error) {
+    reply({ run, failed: packError(error) });
+    return false;
+  }
+}
+
+/** Answers the page's messages from now on. */
+export function serveSession() {
+  /** @param {MessageEvent<Request>} event */
+  globalThis.onmessage = ({ data }) => {
+    if ('start' in data) start(data.start);
+    else if ('joined' in data) joined(data.joined);
+    else answer(data);
+  };
+  reply({ alive: true });
+}

@@ -1,0 +1,59 @@
+"""Sizes of what a page downloads besides weights, compressed as servers do it, of bundles for one backend."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+from webnn_compile.answers.formats import parse_answer
+from webnn_compile.bundle import BundleFile
+from webnn_compile.driver.build import build_files
+from webnn_compile.driver.options import Options
+from webnn_compile.frontends.model_inputs import ModelInputs
+from webnn_compile.pictures.formats import PICTURES
+
+ROOT = Path(__file__).parents[1]
+SHARED = Path(os.environ.get("WEBNN_SHARED", ROOT.parent / "shared")) / "models" / "resnet18_imagenet.onnx"
+DIGITS = ROOT / "examples" / "digits" / "resnet18_digits.onnx"
+
+BYTES = {
+    ("digits", "wasm"): 31_000,
+    ("digits", "webgl"): 31_200,
+    ("digits", "webgpu"): 28_600,
+    ("imagenet", "wasm"): 41_000,
+    ("imagenet", "webgl"): 46_000,
+    ("imagenet", "webgpu"): 44_000,
+}
+"""Bytes at most; resnet18 of ImageNet takes pictures and answers with classes."""
+
+WHOLE = 76_000
+"""Bytes at most of all files but weights, for pages, types and browsers with plain SIMD, too."""
+
+
+def compressed(files: list[BundleFile]) -> int:
+    return sum(len(gzip.compress(file.data, 9)) for file in files)
+
+
+def downloaded(files: tuple[BundleFile, ...]) -> list[BundleFile]:
+    """The files of `load` and a run in Chromium, but weights: threads and profiles have theirs when they are wanted."""
+    stems = ("model.js", "load-", "runtime-", "worker-", "relaxed-", "host-", "webgl-", "webgpu-")
+    return [file for file in files if file.name.startswith(stems)]
+
+
+@pytest.mark.parametrize(("model", "backend"), BYTES)
+def test_downloads_are_small(model: str, backend: str) -> None:
+    path, options = DIGITS, Options(targets=(backend,))
+    if model == "imagenet":
+        path = SHARED
+        if not path.exists():
+            pytest.skip(f"{path.name} is not in the folder of shared models (WEBNN_SHARED)")
+        inputs = ModelInputs(dims={"N": 1})
+        pictures, answers = {"input": PICTURES.parse("imagenet")}, (parse_answer("classify,top=5"),)
+        options = Options(inputs, targets=(backend,), pictures=pictures, answers=answers)
+    files = build_files(path, options, lambda _: None).files
+    size = compressed(downloaded(files))
+    assert size <= BYTES[model, backend]
+    assert size > 0.9 * BYTES[model, backend], "smaller: lower the limit"
+    assert compressed([file for file in files if file.kind != "weights"]) <= WHOLE
