@@ -11,7 +11,7 @@ from webnn_compile.answers.formats import parse_answer
 from webnn_compile.bundle import BundleFile
 from webnn_compile.driver.build import build_files
 from webnn_compile.driver.options import Options
-from webnn_compile.frontends.model_inputs import ModelInputs
+from webnn_compile.frontends.model_inputs import model_inputs
 from webnn_compile.pictures.formats import PICTURES
 
 ROOT = Path(__file__).parents[1]
@@ -49,7 +49,7 @@ def test_downloads_are_small(model: str, backend: str) -> None:
         path = SHARED
         if not path.exists():
             pytest.skip(f"{path.name} is not in the folder of shared models (WEBNN_SHARED)")
-        inputs = ModelInputs(dims={"N": 1})
+        inputs = model_inputs(dims={"N": 1})
         pictures, answers = {"input": PICTURES.parse("imagenet")}, (parse_answer("classify,top=5"),)
         options = Options(inputs, targets=(backend,), pictures=pictures, answers=answers)
     files = build_files(path, options, lambda _: None).files
