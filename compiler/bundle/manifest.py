@@ -98,7 +98,9 @@ def _wasm(artifact: Artifact, part: WasmArtifact) -> tuple[Fields, list[BundleFi
         placed, binaries = _modules(own, (variant,))
         ports = {"inputs": own.inputs, "outputs": own.outputs}
         specs = {k: [_tensor(spec, numbers) for spec in v] for k, v in ports.items()}
-        modules[variant] = {**placed[variant], "program": {**fields, **specs}}
+        # What the first program has and this one has not would stand otherwise.
+        whole: Fields = {"prepare": [], "weightsBytes": artifact.weight_memory}
+        modules[variant] = {**placed[variant], "program": {**whole, **fields, **specs}}
         files += [*own_files, *binaries]
     halves = [list(h) for h in artifact.halves]
     return {"backend": part.backend, **program, "halves": halves, "modules": modules}, files
