@@ -266,7 +266,7 @@ def test_weights_in_few_bits_and_what_became_of_them(opened: Page, tmp_path: Pat
     facts = opened.inner_text("#report")
     assert "1 of 1 layer: int4:block=32 weights; 147.5 kB → 23.0 kB" in facts
     assert "18.4 kB int4" in facts
-    assert "1 of float32 and float32 in float32 (WebGPU, WebGL)" in facts
+    assert "1 of float32 and int4 in float32 (WebGPU, WebGL)" in facts
     opened.click("#layers summary")
     row = opened.inner_text("#layer-table tbody").split()
     assert row[:5] == ["wide", "MatMul", "int4:block=32", "23.0", "kB"]

@@ -131,7 +131,7 @@ def test_weights_in_few_bits(tmp_path: Path) -> None:
     assert (layer["node"], layer["weights"], layer["bytes"]["before"]) == ("wide", "int4:block=32", 4 * 192 * 192)
     assert 0.05 < layer["error"] < 0.15
     assert report["weightTypes"]["int4"] == 192 * 192 // 2
-    assert report["products"] == {"webgl": {"float32 and float32 in float32": 1}}
+    assert report["products"] == {"webgl": {"float32 and int4 in float32": 1}}
     ended = run(tmp_path / "m.onnx", "--out", tmp_path / "o", "--host=js", "--targets=webgl", "--weights=int4")
     assert ended.exit_code == 0, ended.output
     assert files == contents(tmp_path / "o")
