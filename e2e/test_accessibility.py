@@ -61,4 +61,4 @@ def test_the_device_page(browser: Browser, update: bool) -> None:
 
 def test_the_page_that_compiles(browser: Browser, tmp_path_factory: pytest.TempPathFactory, update: bool) -> None:
     with serve(built_page(tmp_path_factory)) as page:
-        check_pages(browser, [Seen("compile", page.url, "body[data-state=ready]")], update)
+        check_pages(browser, [Seen("", page.url, "body[data-state=ready]")], update)
