@@ -201,7 +201,7 @@ def _templates(processor: Any, source: str) -> tuple[Template, Template]:
             parts = [p for p in processor["processors"] if p["type"] != "ByteLevel"]
             if len(parts) <= 1:
                 return _templates(next(iter(parts), None), source)
-    raise InputError(f"{source}: its post_processor, {processor['type']}, is none that webnn-compile knows")
+    raise InputError(f"{source}: its post_processor, {processor['type']}, is not supported")
 
 
 def _template(items: Sequence[Any], special: Mapping[str, tuple[int, ...]]) -> Template:
