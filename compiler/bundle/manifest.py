@@ -98,9 +98,7 @@ def _wasm(artifact: Artifact, part: WasmArtifact) -> tuple[Fields, list[BundleFi
         placed, binaries = _modules(own, (variant,))
         ports = {"inputs": own.inputs, "outputs": own.outputs}
         specs = {k: [_tensor(spec, numbers) for spec in v] for k, v in ports.items()}
-        # What the first program has and this one has not would stand otherwise.
-        whole: Fields = {"prepare": [], "weightsBytes": artifact.weight_memory}
-        modules[variant] = {**placed[variant], "program": {**whole, **fields, **specs}}
+        modules[variant] = {**placed[variant], "program": {**fields, **specs}}
         files += [*own_files, *binaries]
     halves = [list(h) for h in artifact.halves]
     return {"backend": part.backend, **program, "halves": halves, "modules": modules}, files
@@ -113,22 +111,21 @@ def _modules(part: WasmArtifact, variants: Sequence[str]) -> tuple[Fields, list[
 
 
 def _program(artifact: Artifact, part: WasmArtifact) -> tuple[Fields, list[BundleFile]]:
-    """Fields that modules of one program have in common."""
+    """Fields that modules of one program have in common: all of them, since those of the first program stand where a
+    module has a program of its own without them."""
     constants = artifact.weight_memory + part.prepared_bytes
     memory = place_memory(artifact.name, part.heap_base, constants, part.arena_bytes)
     steps = hashed_file("steps", TEXT, render_steps(part.kernels), "program")
     fields: Fields = {
         "kernels": len(part.kernels),
         "products": dict(part.products),
+        "weightsBytes": artifact.weight_memory if part.weights_bytes is None else part.weights_bytes,
+        "prepare": list(part.needs),
         "preparedBytes": part.prepared_bytes,
         "arenaBytes": part.arena_bytes,
         "memory": _memory(memory),
         "steps": _file(steps),
     }
-    if part.needs:
-        fields["prepare"] = list(part.needs)
-    if part.weights_bytes not in (None, artifact.weight_memory):
-        fields["weightsBytes"] = part.weights_bytes
     numbers = number_scalars(artifact.dimensions, artifact.outputs, artifact.refusals)
     if numbers:
         fields["scalars"] = [part.scalars[s] for s in numbers]

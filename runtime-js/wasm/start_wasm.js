@@ -28,8 +28,8 @@ import { fillWeights, piecesOf } from './widen_weights.js';
  * @property {number} arenaBytes of tensors at their peak
  * @property {FileSpec} steps what the steps of a run are
  * @property {import('./widen_weights.js').Range[]} halves of the weights
- * @property {number} [weightsBytes] of the weights in memory that the module reads, from their beginning; all by default
- * @property {number[]} [prepare] for each call of `prepare`, how many of these must be there; ascending
+ * @property {number} weightsBytes of the weights in memory that the module reads, from their beginning
+ * @property {number[]} prepare for each call of `prepare`, how many of these must be there; ascending
  * @property {number[]} [scalars] where the sizes of a run are, in bytes into the arena: those that it is given, then those
  *   that it computes
  * @property {{ pages: number, weights: number, arena: number }} memory pages of 64 KiB; byte addresses
@@ -247,7 +247,7 @@ async function download(plan, memory, start, play, onProgress) {
   let prepared = 0;
   const prepare = () => {
     const end = places.find(({ arrived }) => !arrived)?.start ?? Number.POSITIVE_INFINITY;
-    while (exports && Number(plan.prepare?.[prepared]) <= end) play(exports.prepare, prepared++);
+    while (exports && Number(plan.prepare[prepared]) <= end) play(exports.prepare, prepared++);
   };
   /** @type {Parameters<typeof fetchWeights>[1]} */
   const room = ({ bytes }, i) => places[i]?.file || new Uint8Array(bytes);

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 from device_artifacts import tiny_device_artifact
+from prepared_artifact import prepared_artifact
 from tiny_artifact import copy_artifact, tiny_artifact
 from webnn_compile.bundle import WasmArtifact, place_memory, render_bundle, write_bundle
 from webnn_compile.bundle.files import STABLE_NAMES
+from webnn_compile.bundle.manifest import make_manifest
 from webnn_compile.errors import InputError
 
 DEPLOYING = Path(__file__).parents[2] / "docs" / "deploying.md"
@@ -63,6 +65,19 @@ def test_scripts_stay_small(backends: tuple[str, ...], most: int) -> None:
     scripts = [file for file in render_bundle(tiny_device_artifact(*backends)) if file.name.endswith(".js")]
     assert sum(len(file.data) for file in scripts if file.kind != "page") < most
     assert sum(len(file.data) for file in scripts if file.kind == "page") < 12_000
+
+
+def test_a_module_of_its_own_program_has_its_own_part_of_the_weights() -> None:
+    """Fields that only the program of the others had would stand for it, too: weights cut off, calls that it lacks."""
+    artifact = prepared_artifact()
+    (part,) = artifact.backends
+    assert isinstance(part, WasmArtifact)
+    own = replace(part, modules={"signed": b"of bytes"}, needs=(), weights_bytes=None)
+    made = make_manifest(replace(artifact, backends=(replace(part, in_bytes={"signed": own}),)))
+    (fields,) = made.fields["backends"]
+    assert (fields["weightsBytes"], fields["prepare"]) == (part.weights_bytes, list(part.needs))
+    program = fields["modules"]["signed"]["program"]
+    assert (program["weightsBytes"], program["prepare"]) == (len(artifact.weights), [])
 
 
 def test_shards_hold_the_weights_in_order(tmp_path: Path) -> None:
