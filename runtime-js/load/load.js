@@ -74,7 +74,7 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   const common = { parts, weights, inputs, outputs, dimensions, refusals, ...kept };
   const plan = { ...common, threads, warmup, timeout, variants: wasmPage.listVariants?.() ?? [] };
   const fetching = { ...kept, signal, timeout };
-  const tokenizers = optional.tokenizers?.start(manifest.tokenizers ?? [], tokenizerPackage, fetching);
+  const tokenizers = manifest.tokenizers && optional.tokenizers?.start(manifest.tokenizers, tokenizerPackage, fetching);
   const answers = optional.answers?.start(manifest.answers ?? [], fetching, tokenizers?.list);
   const inWorker = worker && typeof Worker === 'function';
   const starting = inWorker
