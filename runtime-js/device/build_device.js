@@ -68,6 +68,7 @@ async function buildDevice({ open, plan, arriving, starting, notify, signal }) {
   const device = await open(arriving, plan);
   const program = await arriving;
   const files = watchDownloads({ ...plan, signal });
+  const freed = new AbortController();
   try {
     let loaded = 0;
     const total = program.kernels.length;
@@ -88,6 +89,7 @@ async function buildDevice({ open, plan, arriving, starting, notify, signal }) {
     const room = (/** @type {{ bytes: number }} */ { bytes }) => new Uint8Array(bytes);
     const compile = async () => {
       await device.compile(() => notify({ phase: 'compile', loaded: ++loaded, total }));
+      freed.signal.throwIfAborted(); // what is made now would stay
       const flush = prepareSegments(device, program);
       prepare.onCompiled((launches) => flush(launches, []));
       return flush;
@@ -106,6 +108,7 @@ async function buildDevice({ open, plan, arriving, starting, notify, signal }) {
     });
     return built;
   } catch (error) {
+    freed.abort();
     device.dispose();
     throw error;
   } finally {
