@@ -222,7 +222,7 @@ def test_steps_that_stall_fail_no_load(page: Page, plain_site: Site, fault: Faul
 @pytest.mark.parametrize("fault", ["empty", "none", "silent", "html"])
 def test_a_worker_that_starts_no_session(page: Page, plain_site: Site, fault: Fault) -> None:
     open_bundle(page, plain_site, "cpu")
-    plain_site.faults = {"worker-*.js": fault}
+    plain_site.faults = {"worker_*.js": fault}
     refused = outcome(page, "return bundle.load({ timeout: argument })", SOON)
     assert (refused["name"], refused["code"]) == ("WorkerError", "start")
     assert refused["message"].startswith("the worker did not start")
@@ -260,7 +260,7 @@ def test_a_worker_whose_files_trickle_is_not_silent(page: Page, plain_site: Site
 
 def test_a_worker_that_is_aborted_before_it_starts(page: Page, plain_site: Site) -> None:
     open_bundle(page, plain_site, "cpu")
-    plain_site.faults = {"worker-*.js": "silent"}
+    plain_site.faults = {"worker_*.js": "silent"}
     script = """
       const controller = new AbortController();
       const ended = outcome(bundle.load({ signal: controller.signal, timeout: Infinity }));

@@ -89,7 +89,7 @@ def by_rollup(folder: Path) -> Path:
 
 def by_parcel(folder: Path) -> Path:
     (folder / "node_modules").symlink_to(ROOT / "node_modules")
-    (folder / "package.json").write_text("{}")
+    (folder / "package.json").write_text(said(r'```json\n(\{ "@parcel.*\})\n```'))
     options = ("--no-cache", "--no-source-maps", "--public-url", "./", "--log-level", "warn")
     run(folder, PROGRAMS / "parcel", "build", PAGE, "--dist-dir", "dist", *options)
     return folder / "dist"

@@ -92,7 +92,7 @@ def test_csp_without_wasm(page: Page, tiny_folder: Path) -> None:
 @pytest.mark.parametrize("fault", ["missing", "html"])
 def test_worker_script_not_there(page: Page, site: Site, fault: Fault) -> None:
     open_page(page, site)
-    site.faults["worker-*.js"] = fault
+    site.faults["worker_*.js"] = fault
     result = outcome(page, "return bundle.load()")
     assert (result["name"], result["code"]) == ("WorkerError", "start")
     assert "is its script beside model.js" in result["message"]

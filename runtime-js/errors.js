@@ -1,7 +1,7 @@
 // Every way in which loading or running can fail. `code` distinguishes the cases of a class.
 // A wrong argument is no case of these: it rejects with a plain TypeError or RangeError.
 
-/** @typedef {{ name: string, message: string, code?: string }} PlainError What crosses from the worker. */
+/** @typedef {{ name: string, message: string, code?: string, url?: string }} PlainError What crosses from the worker. */
 
 export class ModelError extends Error {
   /** @type {string | undefined} the file at fault, where it is one */
@@ -78,16 +78,21 @@ const builtins = { TypeError, RangeError };
  * @returns {PlainError}
  */
 export function packError(error) {
-  const { name, message, code } = /** @type {ModelError} */ (error instanceof Error ? error : new Error(String(error)));
-  return { name, message, code };
+  const { name, message, code, url } = /** @type {ModelError} */ (
+    error instanceof Error ? error : new Error(String(error))
+  );
+  return { name, message, code, ...(url !== undefined && { url }) };
 }
 
 /**
  * @param {PlainError} plain
  * @returns {Error}
  */
-export function unpackError({ name, message, code }) {
-  if (name in classes) return new classes[/** @type {keyof typeof classes} */ (name)](code ?? '', message);
+export function unpackError({ name, message, code, url }) {
+  if (name in classes) {
+    const error = new classes[/** @type {keyof typeof classes} */ (name)](code ?? '', message);
+    return Object.assign(error, url !== undefined && { url });
+  }
   const Builtin = name in builtins ? builtins[/** @type {keyof typeof builtins} */ (name)] : Error;
   return new Builtin(message);
 }

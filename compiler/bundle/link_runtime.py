@@ -13,8 +13,12 @@ from .strip_types import strip_types
 
 _RELATIVE = re.compile(r"""(?<=['"])\./([a-z_]+\.(?:js|css|svg))(?=['"])""")
 _FOLDERS = re.compile(r"""(?<=['"])(?:\.\.?/)+(?:[a-z_]+/)*(?=[a-z_]+\.(?:js|css|svg)['"])""")
-_PARTS = ("optional.js", "kinds.js", "page_parts.js", "wasm_only.js", "wasm_page.js")
-_PART = re.compile(r"^export \{ (?:\w+ as )?(\w+) \} from .*\n", re.MULTILINE)
+_BACKENDS = ("backends.js", "workers.js")
+_PARTS = (
+    *("optional.js", "optional_device.js", "optional_webgpu.js"),
+    *("kinds.js", "page_parts.js", "wasm_only.js", "wasm_page.js"),
+)
+_PART = re.compile(r"^export (?:\{ (?:\w+ as )?(\w+) \} from .*|const (\w+) = [^;]*;)\n", re.MULTILINE)
 
 
 def read_runtime() -> dict[str, str]:
@@ -39,14 +43,14 @@ def _files_below(folder: Traversable) -> Iterator[Traversable]:
 
 
 def keep_parts(sources: Mapping[str, str], backends: Collection[str], others: Collection[str]) -> dict[str, str]:
-    """The sources, without the lines of other backends in backends.js, the only file that names them all, and without
-    those of other parts than `others` in the files of _PARTS."""
+    """The sources, without the exports of other backends in the files that name them all (_BACKENDS), and without those
+    of other parts than `others` in the files of _PARTS."""
 
     def kept(file: str, names: Collection[str]) -> str:
-        return _PART.sub(lambda line: line[0] if line[1] in names else "", sources[file])
+        return _PART.sub(lambda part: part[0] if (part[1] or part[2]) in names else "", sources[file])
 
     parts = {name: kept(name, others) for name in _PARTS}
-    return {**sources, "backends.js": kept("backends.js", backends), **parts}
+    return {**sources, **{name: kept(name, backends) for name in _BACKENDS}, **parts}
 
 
 def link_runtime(sources: Mapping[str, str], roots: Collection[str] = ()) -> dict[str, BundleFile]:

@@ -4,7 +4,7 @@ is a round trip to the server, in the page and again in the worker."""
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import InternalError
@@ -13,10 +13,20 @@ from .minify_script import minify_script
 from .strip_types import strip_types
 
 COMMON = "runtime.js"
-"""The modules of the page and the worker, without those that name the worker's script, whose name depends on this."""
+"""The modules of the page and of every backend, without those that name a script, whose name depends on this."""
 
-ROOTS = ("load.js", "worker.js", "thread.js", "page.js")
+SHARED = "shared.js"
+"""Modules of several backends and not of all."""
 
+ENTRIES = ("load.js", "page.js")
+"""Files that others import. Other scripts are those that a module names, by `import('./name.js')` or the URL of a
+worker."""
+
+ALONE = ("thread.js", "page.js")
+"""Threads start late, and the bundle's own page is no part of a model: these have copies of the little they need."""
+
+_NAMED = re.compile(r"(?<=')\./(\w+\.js)(?=')")
+IMPORTED_LATER = re.compile(r"\bimport\('\./(\w+\.js)'\)")
 _IMPORT = re.compile(r"^import (?:\{([^}]*)\}|\* as (\w+)) from '\./(\w+\.js)';\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|const|class) (\w+))", re.MULTILINE)
 _EXPORT_FROM = re.compile(r"^export \{ (?:(\w+) as )?(\w+) \} from '\./(\w+\.js)';\n", re.MULTILINE)
@@ -35,40 +45,65 @@ class Module:
 
 
 def merge_modules(sources: Mapping[str, str]) -> dict[str, str]:
-    """Equivalent sources in fewer modules: COMMON, and ROOTS, each with the modules that it imports and COMMON has not.
-    Files that are no modules, or that are not imported, stay as they are.
+    """Equivalent sources in fewer modules: ENTRIES and the scripts that modules name, each with the modules that it
+    alone imports, COMMON and SHARED. Files that are no modules, or that are not imported, stay as they are.
 
     A module becomes a function that runs once, so names in different modules do not collide, and those in it are short
     ones. InternalError for an unsupported form of import or export.
     """
     modules = {name: parse_module(name, text) for name, text in sources.items() if name.endswith(".js")}
-    needs = {root: needs_of(root, modules) for root in ROOTS if root in modules}
-    common = _without_scripts(dict.fromkeys((*needs["worker.js"], *needs["load.js"])))
-    shared = {m.name for m in common}
-    merged = {
-        name: text for name, text in sources.items() if not any(name in (m.name for m in n) for n in needs.values())
-    }
+    needs = _needs_of_scripts(modules)
+    places = _place(needs)
+    every = {m.name: m for own in needs.values() for m in own}
+    files: dict[str, list[Module]] = {COMMON: [], SHARED: []}
+    for file in files:
+        files[file] = [m for m in every.values() if places.get(m.name) == file]
+    for script, own in needs.items():
+        files[script] = [m for m in own if script in ALONE or places.get(m.name, script) == script]
     # model.js has the classes of errors from there.
-    public = {"errors.js"} & shared
-    for root, own in needs.items():
-        # Threads start late and the bundle's own page is no part of a model: these have copies of the little they need.
-        outside = shared if root in ("load.js", "worker.js") else set()
-        added = [m for m in own if m.name not in outside]
-        merged[root] = _root(modules[root], added, outside)
-        public.update(t for m in added for _, t in m.imports if t in outside)
-    names = ", ".join(variable_of(m.name) for m in common if m.name in public)
-    merged[COMMON] = f"{functions_of(common)}export {{ {names} }};\n"
+    asked = {"errors.js"}
+    for own in files.values():
+        inside = {m.name for m in own}
+        asked.update(t for m in own for _, t in m.imports if t not in inside)
+    merged = {name: text for name, text in sources.items() if name not in every}
+    for file, own in files.items():
+        public = [m.name for m in own if m.name in asked and places.get(m.name) == file]
+        if own or file == COMMON:
+            merged[file] = _file(own, places, public, modules.get(file))
     return merged
 
 
-def _without_scripts(modules: Iterable[Module]) -> list[Module]:
-    """The modules that are no root, name none, and import only such."""
-    kept: dict[str, Module] = {}
-    for m in modules:
-        below = all(target in kept or target in STABLE_NAMES for _, target in m.imports)
-        if below and m.name not in ROOTS and not any(f"'./{root}'" in m.body for root in ROOTS):
-            kept[m.name] = m
-    return list(kept.values())
+def _needs_of_scripts(modules: Mapping[str, Module]) -> dict[str, list[Module]]:
+    """The modules that each script depends on, by its name."""
+    needs: dict[str, list[Module]] = {}
+    waiting = [entry for entry in ENTRIES if entry in modules]
+    while waiting:
+        script = waiting.pop()
+        if script not in needs:
+            needs[script] = needs_of(script, modules)
+            waiting += [name for m in needs[script] for name in _NAMED.findall(m.body) if name in modules]
+    return dict(sorted(needs.items()))
+
+
+def _place(needs: Mapping[str, list[Module]]) -> dict[str, str]:
+    """The file of each module. Those that are not here lie in each of the scripts that need them: they name a script,
+    or import what does, and names have hashes of what a file imports."""
+    later = {name for own in needs.values() for m in own for name in IMPORTED_LATER.findall(m.body)}
+    names = {script: {m.name for m in own} for script, own in needs.items() if script not in ALONE}
+    places = {script: script for script in needs}
+    for m in {m.name: m for script in names for m in needs[script]}.values():
+        below = all(t in places or t in STABLE_NAMES for _, t in m.imports)
+        if m.name in needs or not below or _NAMED.search(m.body):
+            continue
+        scripts = [script for script, own in names.items() if m.name in own]
+        users = {backend for backend in later if any(backend in names[script] for script in scripts)}
+        if "load.js" in scripts or users == later:
+            places[m.name] = COMMON
+        elif len(users) > 1:
+            places[m.name] = SHARED
+        else:
+            places[m.name] = next((backend for backend in users if backend in scripts), scripts[0])
+    return places
 
 
 def exported_names(source: str) -> list[str]:
@@ -116,13 +151,23 @@ def needs_of(root: str, modules: Mapping[str, Module]) -> list[Module]:
     return list(needed.values())
 
 
-def _root(root: Module, own: list[Module], outside: Collection[str]) -> str:
-    imported = dict.fromkeys(variable_of(t) for m in own for _, t in m.imports if t in outside)
-    head = f"import {{ {', '.join(imported)} }} from './{COMMON}';\n" if imported else ""
-    stable = [(pattern, t) for m in own for pattern, t in m.imports if t in STABLE_NAMES]
-    head += "".join(f"import {pattern} from './{t}';\n" for pattern, t in stable)
-    names = ", ".join(name for name, _ in root.exports)
-    return head + functions_of(own) + (f"export const {{ {names} }} = {variable_of(root.name)};\n" if names else "")
+def _file(own: Sequence[Module], places: Mapping[str, str], public: Sequence[str], script: Module | None) -> str:
+    """The modules, with imports from where others lie; exports are those of `script`, and what modules of other files
+    import."""
+    inside = {m.name for m in own}
+    outside = dict.fromkeys(t for m in own for _, t in m.imports if t not in inside and t not in STABLE_NAMES)
+    lines = []
+    for file in sorted({places[target] for target in outside}):
+        names = [variable_of(target) for target in outside if places[target] == file]
+        lines.append(f"import {{ {', '.join(names)} }} from './{file}';\n")
+    lines += [f"import {pattern} from './{t}';\n" for m in own for pattern, t in m.imports if t in STABLE_NAMES]
+    lines.append(functions_of(own))
+    if public:
+        lines.append(f"export {{ {', '.join(map(variable_of, public))} }};\n")
+    if script is not None and script.exports:
+        names = [name for name, _ in script.exports]
+        lines.append(f"export const {{ {', '.join(names)} }} = {variable_of(script.name)};\n")
+    return "".join(lines)
 
 
 def functions_of(modules: Iterable[Module], stable: Collection[str] = ()) -> str:

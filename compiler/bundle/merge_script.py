@@ -1,6 +1,7 @@
 """The runtime as one classic script, for pages and workers that take no ES modules.
 
 import { x } from './a.js'  ->  a function that runs once, of which x is a result
+import('./a.js')            ->  a promise of the same
 import.meta                 ->  $meta, a parameter: where the script lies, and its own source
 a worker's script           ->  the same script, in a worker of that name
 """
@@ -9,15 +10,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ..errors import InternalError
-from .merge_modules import functions_of, needs_of, parse_module, variable_of
+from .merge_modules import ALONE, IMPORTED_LATER, Module, functions_of, needs_of, parse_module, variable_of
 
 RUNTIME = "$runtime"
 """A function of `$meta` (runtime-js/script/create_script_worker.js), whose results are the exports of the modules asked
 for; undefined in a worker of the runtime's own, where it does that worker's work."""
 
-_WORKERS = ("worker.js", "thread.js")
+_WORKER = re.compile(r"\bWorker\(new URL\('\./(\w+\.js)'")
 _META = re.compile(r"\bimport\.meta\b")
 _MODULES_ONLY = re.compile(r"\bimport ?\(|\bimport\.meta\b|^(?:import|export)\b", re.MULTILINE)
 _ENDS_ELEMENT = re.compile(r"<(?:/script|!--)", re.IGNORECASE)
@@ -25,21 +27,22 @@ _ENDS_ELEMENT = re.compile(r"<(?:/script|!--)", re.IGNORECASE)
 
 def merge_script(sources: Mapping[str, str], roots: tuple[str, ...]) -> str:
     """RUNTIME, with the exports of `roots` by variable. InternalError for what only ES modules can do."""
-    modules = {n: parse_module(n, text) for n, text in _for_scripts(sources).items() if n.endswith(".js")}
-    common = needs_of(_WORKERS[0], modules)[:-1]
-    shared = {m.name for m in common}
+    modules = {n: _at_once(parse_module(n, text)) for n, text in _for_scripts(sources).items() if n.endswith(".js")}
+    page = {m.name: m for root in roots for m in needs_of(root, modules)}
+    workers = sorted({name for m in page.values() for name in _WORKER.findall(m.body)})
+    common = {m.name: m for name in workers if name not in ALONE for m in needs_of(name, modules)[:-1]}
     cases = []
-    for name in _WORKERS:
-        own = functions_of(m for m in needs_of(name, modules) if m.name not in shared)
+    for name in workers:
+        own = functions_of(m for m in needs_of(name, modules) if m.name not in common)
         cases.append(f"'webnn-compile ./{name}'(){{\n{own}}},\n")
-    done = set(shared)
+    done = set(common)
     others = []
     for root in roots:
         needed = [m for m in needs_of(root, modules) if m.name not in done]
         others.append(functions_of(needed))
         done.update(m.name for m in needed)
     return _checked(
-        f"function {RUNTIME}($meta) {{\n{functions_of(common)}"
+        f"function {RUNTIME}($meta) {{\n{functions_of(common.values())}"
         f"const workers = {{\n__proto__: null,\n{''.join(cases)}}};\n"
         # The name of a page's window is what others have set.
         "const role = typeof document === 'undefined' && workers[globalThis.name];\n"
@@ -57,6 +60,13 @@ def merge_page(sources: Mapping[str, str], model: str) -> str:
 
 def _for_scripts(sources: Mapping[str, str]) -> dict[str, str]:
     return {**sources, "create_worker.js": sources["create_script_worker.js"]}
+
+
+def _at_once(m: Module) -> Module:
+    """With what it imports later imported as all else."""
+    later = IMPORTED_LATER.findall(m.body)
+    body = IMPORTED_LATER.sub(lambda call: f"Promise.resolve({variable_of(call[1])})", m.body)
+    return replace(m, imports=(*m.imports, *(("", target) for target in later)), body=body)
 
 
 def _checked(script: str) -> str:

@@ -63,7 +63,7 @@ def package_files(
 
 def _package(name: str, licence: str, published: Sequence[str]) -> bytes:
     # Scripts of workers do their work by being imported.
-    workers = [f"./{file}" for file in published if file.startswith(("worker-", "thread-"))]
+    workers = [f"./{file}" for file in published if file.startswith(("worker_", "thread-"))]
     fields: dict[str, Any] = {
         "name": name,
         "version": "1.0.0",

@@ -4,6 +4,7 @@ import { DeviceLostError, RunError, UnsupportedError } from '../errors.js';
 import { collectRanges, fetchWeights } from '../fetch/fetch_weights.js';
 import { watchDownloads } from '../fetch/watch_downloads.js';
 import { at, uploadConstant } from './device_program.js';
+import * as optional from './optional_device.js';
 import { prepareSegments } from './play_steps.js';
 import { prepareInOrder } from './prepare_in_order.js';
 
@@ -100,7 +101,7 @@ async function buildDevice({ open, plan, arriving, starting, notify, signal }) {
       compile(),
     ]);
     module?.load(hosts);
-    const host = module && plan.optional?.host.attach(module, device, program);
+    const host = module && optional.host.attach(module, device, program);
     const built = { plan, program, device, ...(host && { host }), flush };
     await prepare.done();
     program.storages.forEach(({ prepareOnly }, i) => {

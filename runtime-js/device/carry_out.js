@@ -8,8 +8,8 @@ import { at, storageOf } from './device_program.js';
 import { finish, heldBy, playSteps } from './play_steps.js';
 
 /** @typedef {import('../model.js').KernelTime} KernelTime */
-/** @typedef {import('../start_first.js').Input} Input */
-/** @typedef {import('../start_first.js').Output} Output */
+/** @typedef {import('../start_session.js').Input} Input */
+/** @typedef {import('../start_session.js').Output} Output */
 /** @typedef {import('../values/convert.js').Words} Words */
 /** @typedef {import('../values/sizes.js').Spec} Spec */
 /** @typedef {import('./build_device.js').Built} Built */

@@ -16,7 +16,7 @@ import { unpackSource } from './unpack_source.js';
  * @property {FileSpec} program
  * @property {import('./start_host.js').HostPart} [host]
  */
-/** @typedef {import('../start_first.js').Plan & DevicePart} DevicePlan */
+/** @typedef {import('../start_session.js').Plan & DevicePart} DevicePlan */
 /**
  * @typedef {object} Kernel
  * @property {string} name

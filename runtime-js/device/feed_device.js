@@ -7,7 +7,7 @@ import { extentsOf, shapeOf } from '../values/sizes.js';
 import { reachOf, runsOf } from '../values/strided.js';
 import { at, wordsFor } from './device_program.js';
 
-/** @typedef {import('../start_first.js').Input} Input */
+/** @typedef {import('../start_session.js').Input} Input */
 /** @typedef {import('../values/sizes.js').Spec} Spec */
 /** @typedef {import('../values/convert.js').Words} Words */
 /** @typedef {import('./device_program.js').Runs} Runs */

@@ -1,9 +1,10 @@
 // The steps of a program, in the order of a run. What they launch is collected until a value of the device, or the host,
 // has to have it done.
 import { at } from './device_program.js';
+import * as optional from './optional_device.js';
 
 /** @typedef {import('../values/convert.js').Words} Words */
-/** @typedef {import('../start_first.js').Input} Input */
+/** @typedef {import('../start_session.js').Input} Input */
 /** @typedef {import('./device_program.js').Program} Program */
 /** @typedef {import('./device_program.js').Segment} Segment */
 /** @typedef {import('./device_program.js').Started} Started */
@@ -32,7 +33,7 @@ const none = /** @type {readonly number[]} */ ([]);
  */
 export function* playSteps(run, steps) {
   const { scalars } = run;
-  const { host, plan, program } = run.built;
+  const { host, program } = run.built;
   for (const step of steps) {
     if (Array.isArray(step)) {
       for (let number = step[0]; number < step[1]; number++) {
@@ -43,7 +44,7 @@ export function* playSteps(run, steps) {
       const { reads } = at(program.calls, step.call);
       host?.call(step.call, yield { reads: reads.map(({ value }) => value) }, scalars);
       run.onCall?.(step.call);
-    } else if (plan.optional) yield* plan.optional.playStructure(run, step, playSteps);
+    } else yield* optional.playStructure(run, step, playSteps);
   }
 }
 

@@ -7,9 +7,10 @@ import { withDevice } from './build_device.js';
 import { carryOut, profile } from './carry_out.js';
 import { fetchProgram } from './device_program.js';
 import { isPortable, packInputs, roomFor, uploadInputs } from './feed_device.js';
+import * as optional from './optional_device.js';
 import { isSoftware } from './require_hardware.js';
 
-/** @typedef {import('../start_first.js').Input} Input */
+/** @typedef {import('../start_session.js').Input} Input */
 /** @typedef {import('./build_device.js').Built} Built */
 /** @typedef {import('./build_device.js').State} State */
 /** @typedef {import('./device_program.js').Program} Program */
@@ -18,12 +19,12 @@ import { isSoftware } from './require_hardware.js';
  * @param {import('./device_program.js').Open} open
  * @param {import('./device_program.js').DevicePlan} plan
  * @param {(progress: import('../model.js').Progress) => void} notify
- * @returns {Promise<import('../start_first.js').Session>}
+ * @returns {Promise<import('../start_session.js').Session>}
  */
 export async function startDevice(open, plan, notify) {
   const files = watchDownloads(plan);
   const arriving = fetchProgram(plan, files);
-  const starting = plan.host && plan.optional?.host.start(plan.host, files);
+  const starting = plan.host && optional.host.start(plan.host, files);
   for (const promise of [arriving, starting]) promise?.catch(() => {}); // withDevice waits for them
   /** @type {State} */
   const state = { open, plan, arriving, starting, notify, signal: plan.signal, ready: false, disposed: false };

@@ -1,19 +1,21 @@
 // `load`: from the manifest in model.js to a model that runs.
 
-import { RunError, UnsupportedError } from '../errors.js';
-import { canHash } from '../fetch/fetch_file.js';
+import { DownloadError, RunError, UnsupportedError } from '../errors.js';
+import { BUNDLERS, canHash } from '../fetch/fetch_file.js';
 import { dropOthers, storeName } from '../fetch/keep_files.js';
 import { reasonOf, unlessAborted } from '../fetch/unless_aborted.js';
-import * as optional from '../optional.js';
-import { startFirst } from '../start_first.js';
+import { startSession } from '../start_session.js';
 import { checkInputs } from '../values/check_inputs.js';
 import { checkNames } from '../values/check_names.js';
 import { checkInto, placeIn } from '../values/into.js';
 import { extentsOf, shownShape } from '../values/sizes.js';
 import { startWorker } from '../worker/start_worker.js';
 import * as wasmPage from '../worker/wasm_page.js';
+import * as backends from './backends.js';
 import { checkOptions, checkProfileOptions, checkRunOptions } from './check_options.js';
+import * as optional from './optional.js';
 import { queueRuns } from './queue_runs.js';
+import { startFirst } from './start_first.js';
 
 const ABI = 5;
 
@@ -71,16 +73,23 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   };
   const parts = manifest.backends.filter((part) => backend === 'auto' || part.backend === backend);
   const kept = cache ? { cache: storeName(manifest) } : {};
-  const common = { parts, weights, inputs, outputs, dimensions, refusals, ...kept };
+  const common = { weights, inputs, outputs, dimensions, refusals, ...kept };
   const plan = { ...common, threads, warmup, timeout, variants: wasmPage.listVariants?.() ?? [] };
   const fetching = { ...kept, signal, timeout };
   const tokenizers = manifest.tokenizers && optional.tokenizers?.start(manifest.tokenizers, tokenizerPackage, fetching);
   const answers = optional.answers?.start(manifest.answers ?? [], fetching, tokenizers?.list);
   const inWorker = worker && typeof Worker === 'function';
-  const starting = inWorker
-    ? startWorker(plan, notify, signal)
-    : startFirst({ ...plan, startThreads: wasmPage.startThreads, device, signal }, notify);
-  /** @type {import('../start_first.js').Session | undefined} of a model that was disposed of nothing holds it any more */
+  /** @param {Part & { hardware: boolean }} part */
+  const start = async (part) =>
+    inWorker
+      ? startWorker({ ...plan, ...part }, notify, signal)
+      : startSession(
+          await scriptOf(part.backend),
+          { ...plan, ...part, startThreads: wasmPage.startThreads, device, signal },
+          notify,
+        );
+  const starting = startFirst(parts, start, weights, signal);
+  /** @type {import('../start_session.js').Session | undefined} of a model that was disposed of nothing holds it any more */
   let session = await unlessAborted(starting, signal ? [signal] : [], (late) => late.dispose());
   await tokenizers?.ready(session);
   await answers?.ready(session);
@@ -104,13 +113,13 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   if (info.cache && !info.cache.reason) dropOthers(manifest).catch(() => {}); // nothing waits for it
   notify({ phase: 'ready', loaded: weightBytes, total: weightBytes });
 
-  const use = () => /** @type {import('../start_first.js').Session} */ (session);
+  const use = () => /** @type {import('../start_session.js').Session} */ (session);
   const life = new AbortController();
   const enqueue = queueRuns(life.signal);
   /**
    * @template T
    * @param {unknown} values
-   * @param {(data: import('../start_first.js').Input[], scalars: number[], sizes?: Record<string, readonly number[]>) => Promise<T>} run
+   * @param {(data: import('../start_session.js').Input[], scalars: number[], sizes?: Record<string, readonly number[]>) => Promise<T>} run
    * @returns {Promise<T>}
    */
   const withInputs = (values, run) => {
@@ -178,3 +187,17 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
 
 /** @param {TensorSpec} spec */
 const publish = ({ offset, ...spec }) => Object.freeze({ ...spec, shape: Object.freeze(shownShape(spec.shape)) });
+
+/**
+ * @param {Part['backend']} backend
+ * @returns {Promise<(plan: any, notify: any) => Promise<import('../start_session.js').Session>>}
+ */
+async function scriptOf(backend) {
+  try {
+    return await /** @type {Record<typeof backend, () => Promise<any>>} */ (backends)[backend]();
+  } catch (error) {
+    const hint = `is it beside model.js (${BUNDLERS})? A service worker takes --format iife, for it imports no script later`;
+    const { message } = /** @type {Error} */ (error);
+    throw new DownloadError('network', `the script of the backend ${backend} did not load (${message}): ${hint}`);
+  }
+}

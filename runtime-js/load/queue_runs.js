@@ -4,7 +4,7 @@
 import { reasonOf, unlessAborted } from '../fetch/unless_aborted.js';
 import { copyOf } from '../values/dtypes.js';
 
-/** @typedef {import('../start_first.js').Input} Input */
+/** @typedef {import('../start_session.js').Input} Input */
 
 /** @param {AbortSignal} life aborted when the model is disposed of */
 export function queueRuns(life) {

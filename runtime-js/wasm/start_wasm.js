@@ -33,7 +33,7 @@ import { fillWeights, piecesOf } from './widen_weights.js';
  * @property {number[]} [scalars] where the sizes of a run are, in bytes into the arena: those that it is given, then those
  *   that it computes
  * @property {{ pages: number, weights: number, arena: number }} memory pages of 64 KiB; byte addresses
- * @typedef {import('../start_first.js').Plan & WasmPart & { module: ModuleSpec }} WasmPlan
+ * @typedef {import('../start_session.js').Plan & WasmPart & { module: ModuleSpec }} WasmPlan
  */
 /**
  * @typedef {object} Exports
@@ -45,13 +45,13 @@ import { fillWeights, piecesOf } from './widen_weights.js';
  * @property {WebAssembly.Global} __stack_pointer
  * @typedef {(weights: number, arena: number) => void} Entry
  */
-/** @typedef {import('../start_first.js').Session} Session */
+/** @typedef {import('../start_session.js').Session} Session */
 
 const PAGE = 65536;
 const SHARED_LIMITS = 3; // of the memory of a module; 1 where it is not shared
 
 /**
- * @param {import('../start_first.js').Plan & WasmPart} part
+ * @param {import('../start_session.js').Plan & WasmPart} part
  * @param {(progress: Progress) => void} onProgress
  * @returns {Promise<Session>}
  */

@@ -1,6 +1,7 @@
 // Device programs on WebGPU: one command encoder, one pass and one submit for all launches between two readbacks.
 import { requireHardware } from '../device/require_hardware.js';
 import { startDevice } from '../device/start_device.js';
+import * as optional from './optional_webgpu.js';
 import { compileKernels } from './webgpu_compile.js';
 import { getDevice, nameOf, requestAdapter } from './webgpu_device.js';
 import { createSegment, mapBuffer } from './webgpu_launch.js';
@@ -21,7 +22,7 @@ export async function startWebgpu(plan, onProgress) {
 }
 
 /** @type {import('../device/device_program.js').Open} */
-async function open(arriving, { device: own, optional }) {
+async function open(arriving, { device: own }) {
   const [source, program] = await Promise.all([own ?? requestAdapter(), arriving]);
   const { device, ...facts } = await getDevice(program, source);
   const state = createState(device, program);
@@ -31,7 +32,7 @@ async function open(arriving, { device: own, optional }) {
   };
   try {
     await createStorages(state);
-    if (program.kernels.some(({ scalars }) => scalars)) state.uniforms = optional?.createUniforms(state);
+    if (program.kernels.some(({ scalars }) => scalars)) state.uniforms = optional.createUniforms(state);
   } catch (error) {
     dispose();
     throw error;

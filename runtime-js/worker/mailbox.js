@@ -19,7 +19,7 @@ const GIVEN = 2; // a run was handed over
 const LISTEN_MS = 100;
 
 /** @typedef {import('../values/sizes.js').Spec} Spec */
-/** @typedef {Pick<import('../start_first.js').Plan, 'inputs' | 'outputs' | 'dimensions'>} Ports */
+/** @typedef {Pick<import('../start_session.js').Plan, 'inputs' | 'outputs' | 'dimensions'>} Ports */
 /**
  * @typedef {object} Mailbox All of it is shared.
  * @property {Int32Array} control
@@ -88,7 +88,7 @@ export function sendRun({ control, sizes, inputs }, run, values, scalars) {
  * The worker: the run that was handed over.
  * @param {Mailbox} mailbox
  * @param {Ports} ports
- * @param {NonNullable<import('../start_first.js').Session['runInto']>} runInto
+ * @param {NonNullable<import('../start_session.js').Session['runInto']>} runInto
  */
 export function serveRun({ sizes, inputs, outputs }, { inputs: specs, dimensions }, runInto) {
   const scalars = [...sizes.subarray(0, dimensions.length)];

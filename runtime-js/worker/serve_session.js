@@ -2,12 +2,13 @@
 
 import { packError, WorkerError } from '../errors.js';
 import { seconds, watchSilence } from '../fetch/watch_silence.js';
-import { startFirst } from '../start_first.js';
+import { startSession } from '../start_session.js';
 import { elementOf, lengthOf } from '../values/dtypes.js';
 import { shapeOf } from '../values/sizes.js';
 import * as wasmOnly from './wasm_only.js';
 
-/** @typedef {import('../start_first.js').Session} Session */
+/** @typedef {import('../start_session.js').Session} Session */
+/** @typedef {(plan: any, notify: (progress: import('../model.js').Progress) => void) => Promise<Session>} StartBackend */
 /** @typedef {(ImageBitmap | null)[]} Images by input, null where it is an array */
 /**
  * @typedef {{ run: number, profile: number, scalars: readonly number[], bytes: ArrayBuffer, images: Images }} Run `profile`:
@@ -24,6 +25,8 @@ import * as wasmOnly from './wasm_only.js';
  *   back; `shapes` of results where they vary
  */
 
+/** @type {StartBackend} */
+let startBackend;
 /** @type {Session} */
 let session;
 /** @type {import('./mailbox.js').Ports} */
@@ -64,7 +67,7 @@ const LENIENCE = 1.25;
  * while this thread computes: a long warm-up is no silence.
  * @param {import('./start_worker.js').PlainPlan} plan
  */
-async function start(plan) {
+async function begin(plan) {
   const { onActivity, stop } = watchSilence(plan.timeout * LENIENCE, () => {
     const hint = 'load with a longer { timeout } or another { backend }';
     const message = `the worker started no session: nothing happened there for ${seconds(plan.timeout)}; ${hint}`;
@@ -76,7 +79,8 @@ async function start(plan) {
     reply({ progress });
   };
   try {
-    session = await startFirst({ ...plan, startThreads: threadStarter(onActivity), onActivity }, notify).finally(stop);
+    const own = { ...plan, startThreads: threadStarter(onActivity), onActivity };
+    session = await startSession(startBackend, own, notify).finally(stop);
     ports = plan;
     const { mailboxes } = wasmOnly;
     if (session.runInto && mailboxes.canShare()) mailbox = mailboxes.createMailbox(plan);
@@ -136,11 +140,15 @@ function serve(run) {
   }
 }
 
-/** Answers the page's messages from now on. */
-export function serveSession() {
+/**
+ * Answers the page's messages from now on.
+ * @param {StartBackend} start what the worker's script is for
+ */
+export function serveSession(start) {
+  startBackend = start;
   /** @param {MessageEvent<Request>} event */
   globalThis.onmessage = ({ data }) => {
-    if ('start' in data) start(data.start);
+    if ('start' in data) begin(data.start);
     else if ('joined' in data) joined(data.joined);
     else answer(data);
   };

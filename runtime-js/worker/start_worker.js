@@ -5,21 +5,21 @@ import { RunError, unpackError, WorkerError } from '../errors.js';
 import { BUNDLERS } from '../fetch/fetch_file.js';
 import { reasonOf } from '../fetch/unless_aborted.js';
 import { seconds, watchSilence } from '../fetch/watch_silence.js';
-import { createWorker } from './create_worker.js';
 import * as wasmOnly from './wasm_only.js';
 import * as wasmPage from './wasm_page.js';
+import * as workers from './workers.js';
 
-/** @typedef {Omit<import('../start_first.js').Plan, 'startThreads' | 'device' | 'signal' | 'onActivity' | 'hardware'>} PlainPlan */
+/** @typedef {Omit<import('../start_session.js').Plan, 'startThreads' | 'device' | 'signal' | 'onActivity'> & import('../load/load.js').Part} PlainPlan */
 /** @typedef {{ resolve: (results: any[]) => void, reject: (error: Error) => void }} Waiting */
 
 /**
  * @param {PlainPlan} plan
  * @param {(progress: import('../model.js').Progress) => void} onProgress
  * @param {AbortSignal} [signal] ends the start
- * @returns {Promise<import('../start_first.js').Session>}
+ * @returns {Promise<import('../start_session.js').Session>}
  */
 export async function startWorker(plan, onProgress, signal = undefined) {
-  const worker = create();
+  const worker = create(plan.backend);
   /** @type {Map<number, Waiting>} the runs without an answer */
   const waiting = new Map();
   let runs = 0;
@@ -48,7 +48,7 @@ export async function startWorker(plan, onProgress, signal = undefined) {
     return call;
   };
 
-  /** @type {import('../start_first.js').Session['facts']} */
+  /** @type {import('../start_session.js').Session['facts']} */
   const facts = await new Promise((resolve, reject) => {
     /** @param {Error} error */
     const fail = (error) => {
@@ -99,7 +99,7 @@ export async function startWorker(plan, onProgress, signal = undefined) {
     worker.postMessage({ start: plan });
   });
 
-  /** @type {(inputs: import('../start_first.js').Input[], scalars: readonly number[], profile: number) => Promise<any[]>} */
+  /** @type {(inputs: import('../start_session.js').Input[], scalars: readonly number[], profile: number) => Promise<any[]>} */
   const post = (inputs, scalars, profile) =>
     new Promise((resolve, reject) => {
       if (ended) throw ended;
@@ -112,8 +112,8 @@ export async function startWorker(plan, onProgress, signal = undefined) {
     });
   /**
    * A run while no other is under way, which the worker may take without a message.
-   * @type {(inputs: import('../start_first.js').Input[], scalars: readonly number[],
-   *   options: import('../start_first.js').SessionOptions) => Promise<any[]> | undefined}
+   * @type {(inputs: import('../start_session.js').Input[], scalars: readonly number[],
+   *   options: import('../start_session.js').SessionOptions) => Promise<any[]> | undefined}
    */
   const hand = (inputs, scalars, { into = [], signal }) => {
     if (!mailbox || waiting.size || ended) return undefined;
@@ -147,10 +147,10 @@ export async function startWorker(plan, onProgress, signal = undefined) {
 const withShapes = (results, shapes) =>
   results.map((result, i) => (shapes[i] ? Object.assign(result, { shape: shapes[i] }) : result));
 
-function create() {
+/** @param {PlainPlan['backend']} backend */
+function create(backend) {
   try {
-    // Bundlers recognise this very expression, and include the worker's script.
-    return createWorker(() => new Worker(new URL('./worker.js', import.meta.url), { type: 'module' }), './worker.js');
+    return /** @type {Record<typeof backend, () => Worker>} */ (workers)[backend]();
   } catch (error) {
     throw noStart(/** @type {Error} */ (error));
   }

@@ -8,19 +8,33 @@ from pathlib import Path
 
 import pytest
 from webnn_compile.bundle.link_runtime import read_runtime
-from webnn_compile.bundle.merge_modules import COMMON, merge_modules
+from webnn_compile.bundle.merge_modules import COMMON, SHARED, merge_modules
 from webnn_compile.errors import InternalError
 
 SOURCES = {
     "errors.js": "const name = 'errors';\nexport class Fault extends Error {}\nexport const who = () => name;\n",
-    "backends.js": "// All.\nexport { start as wasm } from './wasm.js';\n",
+    "backends.js": "// All.\nexport const wasm = () => import('./wasm.js').then(({ start }) => start);\n"
+    "export const other = () => import('./other.js').then(({ start }) => start);\n"
+    "export const third = () => import('./third.js').then(({ start }) => start);\n",
     "wasm.js": "import { who, Fault as F } from './errors.js';\nconst name = 'wasm';\n"
     "export async function start() {\n  return `${name} ${who()} ${new F('x').message}`;\n}\n",
+    "other.js": "import { who } from './errors.js';\nimport { deep } from './deep.js';\n"
+    "const name = 'other';\nexport const start = () => `${name} ${who()} ${deep()}`;\n",
+    "third.js": "import { deep } from './deep.js';\nimport { plain } from './plain.js';\n"
+    "export const start = () => `third ${deep()} ${plain}`;\n",
+    "deep.js": "import { own } from './own.js';\nconst name = 'deep';\nexport const deep = () => `${name} ${own}`;\n",
+    "own.js": "export const own = 'own';\n",
+    "plain.js": "export const plain = 'plain';\n",
     "options.js": "import { Fault } from './errors.js';\nconst name = 'options';\n"
     "export function check(ok) {\n  if (!ok) throw new Fault(name);\n}\n",
-    "load.js": "import * as backends from './backends.js';\nimport {\n  check,\n} from './options.js';\n"
-    "export const load = (ok) => {\n  check(ok);\n  return backends.wasm();\n};\n",
-    "worker.js": "import * as backends from './backends.js';\nglobalThis.result = backends.wasm();\n",
+    "load.js": "import * as backends from './backends.js';\nimport * as workers from './workers.js';\n"
+    "import {\n  check,\n} from './options.js';\n"
+    "export const load = async (ok, backend = 'wasm') => {\n  check(ok);\n  return (await backends[backend]())();\n};\n"
+    "export const worker = workers.wasm;\n",
+    "workers.js": "export const wasm = () => new Worker(new URL('./worker.js', import.meta.url));\n"
+    "export const thread = () => new Worker(new URL('./thread.js', import.meta.url));\n",
+    "worker.js": "import { start } from './wasm.js';\nimport { serve } from './serve.js';\nserve(start);\n",
+    "serve.js": "export const serve = (start) => {\n  globalThis.result = start();\n};\n",
     "thread.js": "import { who } from './errors.js';\nglobalThis.thread = who();\n",
     "page.js": "import { who } from './errors.js';\nimport { load } from './model.js';\n"
     "globalThis.page = [who(), load];\n",
@@ -46,12 +60,25 @@ def merged(tmp_path: Path) -> Path:
 
 def test_files() -> None:
     made = merge_modules(SOURCES)
-    assert set(made) == {COMMON, "load.js", "worker.js", "thread.js", "page.js", "isolate.js", "page.css"}
+    scripts = {"load.js", "wasm.js", "other.js", "third.js", "worker.js", "thread.js", "page.js", "isolate.js"}
+    assert set(made) == {COMMON, SHARED, *scripts, "page.css"}
     assert made["isolate.js"] == SOURCES["isolate.js"]
     assert "class Fault" in made[COMMON]
     assert "class Fault" not in made["load.js"]
     assert "check" in made[COMMON]
     assert "throw" not in made["load.js"]
+
+
+def test_a_backend_alone_has_what_no_other_needs() -> None:
+    made = merge_modules(SOURCES)
+    for text, file in (("'plain'", "third.js"), ("'deep'", SHARED), ("'own'", SHARED), ("'errors'", COMMON)):
+        # Threads and the bundle's page have copies.
+        assert {name for name in made if text in made[name]} - {"thread.js", "page.js"} == {file}
+    one = "export const third = () => import('./third.js').then(({ start }) => start);\n"
+    workers = "export const thread = () => new Worker(new URL('./thread.js', import.meta.url));\n"
+    made = merge_modules(SOURCES | {"backends.js": one, "workers.js": workers})
+    assert SHARED not in made
+    assert "'plain'" in made[COMMON]
 
 
 def test_what_names_a_worker_is_not_in_what_workers_import() -> None:
@@ -66,9 +93,11 @@ def test_what_names_a_worker_is_not_in_what_workers_import() -> None:
 def test_merged_modules_do_what_they_did(merged: Path) -> None:
     script = (
         "import { load } from './load.mjs';\nimport { $errors } from './runtime.mjs';\nconsole.log(await load(true));"
+        "console.log(await load(true, 'other'), '-', await load(true, 'third'));"
     )
-    script += "try { load(false); } catch (e) { console.log(e.message, e instanceof $errors.Fault); }"
-    assert node(merged, script) == "wasm errors x\noptions true"
+    script += "try { await load(false); } catch (e) { console.log(e.message, e instanceof $errors.Fault); }"
+    assert node(merged, script) == "wasm errors x\nother errors deep own - third deep own plain\noptions true"
+    assert "globalThis.result" in (merged / "worker.mjs").read_text()
     assert node(merged, "import './worker.mjs';\nconsole.log(await globalThis.result);") == "wasm errors x"
     assert node(merged, "import './thread.mjs';\nconsole.log(globalThis.thread);") == "errors"
 
@@ -99,10 +128,9 @@ def test_the_entry_keeps_its_place(merged: Path) -> None:
     ],
 )
 def test_what_cannot_be_merged_is_refused(name: str, text: str, message: str) -> None:
+    sources = SOURCES | {name: text}
     if "cycle" in message:
-        sources = SOURCES | {name: text, "worker.js": "import { load } from './load.js';\nload();\n"}
-    else:
-        sources = SOURCES | {name: text}
+        sources["load.js"] = "import { start } from './wasm.js';\nexport const load = start;\n"
     with pytest.raises(InternalError, match=message):
         merge_modules(sources)
 
@@ -114,7 +142,8 @@ def test_the_runtime_itself(tmp_path: Path) -> None:
         del sources[name]
     made = merge_modules(sources)
     scripts = [name for name in made if name.endswith(".js")]
-    assert sorted(scripts) == ["isolate.js", "load.js", "page.js", COMMON, "thread.js", "worker.js"]
+    backends = [f"{part}{backend}.js" for part in ("start_", "worker_") for backend in ("wasm", "webgl", "webgpu")]
+    assert sorted(scripts) == sorted(["isolate.js", "load.js", "page.js", "thread.js", COMMON, SHARED, *backends])
     for name in scripts:
         (tmp_path / name.replace(".js", ".mjs")).write_text(made[name])
         subprocess.run(["node", "--check", tmp_path / name.replace(".js", ".mjs")], check=True)

@@ -116,7 +116,7 @@ def test_a_package() -> None:
     assert {f for f in names if not f.startswith(("page-", "index", "README", "package"))} == {
         file.name for file in render_bundle(tiny_artifact(), packaging=NPM) if file.name in package["files"]
     } | {"model.js"}
-    assert all(name.startswith(("./worker-", "./thread-")) for name in package["sideEffects"])
+    assert all(name.startswith(("./worker_", "./thread-")) for name in package["sideEffects"])
     assert json.loads(texts(tiny_artifact(), replace(NPM, licence="MIT"))["package.json"])["license"] == "MIT"
 
 

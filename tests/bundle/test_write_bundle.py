@@ -58,13 +58,28 @@ def test_text_files_use_plain_newlines_and_name_no_other_host() -> None:
 
 
 @pytest.mark.parametrize(
-    ("backends", "most"), [(("wasm",), 51_500), (("webgl",), 66_500), (("webgpu", "webgl", "wasm"), 98_000)]
+    ("backends", "most"), [(("wasm",), 53_000), (("webgl",), 68_500), (("webgpu", "webgl", "wasm"), 101_500)]
 )
 def test_scripts_stay_small(backends: tuple[str, ...], most: int) -> None:
     """Scripts that applications download, and those of the bundle's own page."""
     scripts = [file for file in render_bundle(tiny_device_artifact(*backends)) if file.name.endswith(".js")]
     assert sum(len(file.data) for file in scripts if file.kind != "page") < most
     assert sum(len(file.data) for file in scripts if file.kind == "page") < 12_000
+
+
+@pytest.mark.parametrize(("backend", "most"), [("wasm", 60_000), ("webgl", 80_000), ("webgpu", 80_000)])
+def test_a_page_downloads_the_scripts_of_one_backend(backend: str, most: int) -> None:
+    files = {file.name: file for file in render_bundle(tiny_device_artifact("webgpu", "webgl", "wasm"))}
+    taken: dict[str, int] = {}
+    waiting = ["model.js", *(name for name in files if name.startswith(f"worker_{backend}-"))]
+    while waiting:
+        name = waiting.pop()
+        taken[name] = len(files[name].data)
+        waiting += re.findall(r"^import .* from '\./(.*)';$", files[name].data.decode(), re.MULTILINE)
+    assert {name.partition("-")[0] for name in taken} == {"model.js", "load", "runtime", f"worker_{backend}"} | (
+        {f"start_{backend}"} if backend == "wasm" else {f"start_{backend}", "shared"}
+    )
+    assert sum(taken.values()) < most
 
 
 def test_a_module_of_its_own_program_has_its_own_part_of_the_weights() -> None:

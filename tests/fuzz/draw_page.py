@@ -14,7 +14,7 @@ SILENCE = 1500
 """Milliseconds after which a load in which nothing arrives ends."""
 STALLS = ("silent", "wait")
 FILES = (
-    "worker-*.js",
+    "worker_*.js",
     "thread-*.js",
     "relaxed-*.wasm",
     "plain-*.wasm",

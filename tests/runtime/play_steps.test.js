@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { carryOut, profile } from '../../runtime-js/device/carry_out.js';
+import * as optional from '../../runtime-js/device/optional_device.js';
 import { prepareSegments } from '../../runtime-js/device/play_steps.js';
-import * as optional from '../../runtime-js/optional.js';
 
 /**
  * The launches and waits of a program with these steps. Each launch appends its number and its scalars; `values` has
@@ -30,7 +30,7 @@ async function play(
   };
   const built = {
     program,
-    plan: { inputs: dtypes.map((dtype, i) => ({ name: `x${i}`, dtype })), outputs: [], optional },
+    plan: { inputs: dtypes.map((dtype, i) => ({ name: `x${i}`, dtype })), outputs: [] },
     device,
     flush: prepareSegments(device, program),
   };
@@ -168,7 +168,7 @@ function withHost(log) {
       return new Uint8Array(bytes.buffer);
     },
   };
-  const plan = { optional, outputs: [0, 1].map((i) => ({ name: `y${i}`, dtype: 'float32', shape })) };
+  const plan = { outputs: [0, 1].map((i) => ({ name: `y${i}`, dtype: 'float32', shape })) };
   return {
     program,
     plan,

@@ -1,0 +1,45 @@
+// The first backend of the bundle that can run here.
+import { DeviceLostError, ModelError, UnsupportedError } from '../errors.js';
+
+/** @typedef {import('./load.js').Part} Part */
+/** @typedef {import('../start_session.js').Session} Session */
+
+/**
+ * @param {readonly Part[]} parts in order of preference
+ * @param {(part: Part & { hardware: boolean }) => Promise<Session>} start `hardware`: software adapters do not do
+ * @param {readonly { url: string }[]} weights that all parts need
+ * @param {AbortSignal} [signal] ends the start
+ * @returns {Promise<Session>}
+ * @throws {UnsupportedError | import('../errors.js').ModelError} where none can: what the browser lacks, or the first file
+ *   that a backend alone has need of and that did not arrive as it should
+ */
+export async function startFirst(parts, start, weights, signal = undefined) {
+  /** @type {Map<Part['backend'], string>} why not */
+  const reasons = new Map();
+  /** @type {ModelError | undefined} */
+  let faulty;
+  // A software adapter comes after wasm, and is tried again where wasm cannot run.
+  const others = parts.some(({ backend }) => backend === 'wasm') && parts.length > 1;
+  const attempts = parts.map((part) => ({ ...part, hardware: others && part.backend !== 'wasm' }));
+  for (const part of attempts) {
+    const { backend, hardware } = part;
+    try {
+      const session = await start(part);
+      reasons.delete(backend);
+      const passedOver = [...reasons].map(([backend, reason]) => ({ backend, reason }));
+      return { ...session, facts: { backend, passedOver, ...session.facts } };
+    } catch (error) {
+      if (!(error instanceof ModelError) || parts.length === 1 || signal?.aborted) throw error;
+      // The next backend needs the weights, too, and after silence it would wait as long again.
+      const own = error.url !== undefined && !weights.some(({ url }) => url === error.url);
+      if (own) faulty ??= error;
+      // A GPU that is lost again and again is of no use either.
+      else if (!(error instanceof UnsupportedError || error instanceof DeviceLostError)) throw error;
+      reasons.set(backend, error.message);
+      if (hardware && error.code === 'software') attempts.push({ ...part, hardware: false });
+    }
+  }
+  if (faulty) throw faulty;
+  const all = [...reasons].map(([backend, reason]) => `${backend}: ${reason}`).join('; ');
+  throw new UnsupportedError('backend', `this browser can run no backend of the bundle; ${all}`);
+}

@@ -1,0 +1,53 @@
+// A session on one backend, in the thread where it runs.
+import { openStore } from './fetch/keep_files.js';
+
+/** @typedef {import('./model.js').RunOptions} RunOptions */
+/** @typedef {import('./model.js').KernelTime} KernelTime */
+/**
+ * @typedef {object} Plan What a session is started from; plain data but for `startThreads`, `signal`, `device` and `onActivity`.
+ * @property {(import('./fetch/fetch_file.js').FileSpec & { offset: number })[]} weights `offset`: bytes into the weights
+ * @property {readonly import('./wasm/start_wasm.js').TensorSpec[]} inputs
+ * @property {readonly import('./wasm/start_wasm.js').TensorSpec[]} outputs
+ * @property {readonly import('./values/sizes.js').Dimension[]} dimensions that each run decides
+ * @property {readonly import('./values/sizes.js').Refusal[]} [refusals]
+ * @property {number | 'auto'} threads
+ * @property {boolean} warmup
+ * @property {import('./wasm/features.js').Variant[]} variants of wasm that the browser has
+ * @property {import('./worker/start_threads.js').StartThreads} startThreads where that is allowed
+ * @property {number} timeout ms of silence
+ * @property {AbortSignal | undefined} [signal] ends the start
+ * @property {GPUDevice} [device] the caller's own
+ * @property {string} [cache] the name of the cache where files are kept
+ * @property {() => void} [onActivity] called whenever something arrives
+ * @property {boolean} [hardware] software adapters do not do
+ * @property {import('./fetch/keep_files.js').Store} [store]
+ */
+/** @typedef {Pick<RunOptions, 'output' | 'signal'> & { into?: import('./values/into.js').Into }} SessionOptions `into` is a hint: outputs may come elsewhere */
+/** @typedef {ArrayBufferView | import('./model.js').OnDevice} Input bytes of the model's dtype, or what a GPU has */
+/** @typedef {(import('./model.js').TypedArray | GPUBuffer) & { shape?: readonly number[] }} Output */
+/**
+ * @typedef {object} Session A model that runs; inputs and outputs in the order of the plan's, `scalars` those of its dimensions.
+ * @property {Record<string, unknown>} facts what `info` lists of it
+ * @property {(inputs: Input[], scalars: readonly number[], options?: SessionOptions) => Output[] | Promise<Output[]>} run
+ *   outputs say their `shape` where that is not the same in every run
+ * @property {(inputs: ArrayBufferView[], scalars: readonly number[], roomOf: (output: number, bytes: number) =>
+ *   Uint8Array | undefined) => (number[] | undefined)[]} [runInto] a run that is over at once; outputs go to rooms of so many
+ *   bytes; their shapes, where these vary
+ * @property {(inputs: Input[], scalars: readonly number[], repeat: number) => KernelTime[] | Promise<KernelTime[]>} profile
+ * @property {() => void} dispose pending runs reject
+ * @property {() => GPUDevice | undefined} [device]
+ */
+
+/**
+ * @template {Plan} P
+ * @param {(plan: P, notify: (progress: import('./model.js').Progress) => void) => Promise<Session>} start of the backend
+ * @param {P} plan
+ * @param {(progress: import('./model.js').Progress) => void} notify
+ * @returns {Promise<Session>}
+ */
+export async function startSession(start, plan, notify) {
+  if (plan.cache === undefined) return start(plan, notify);
+  const store = await openStore(plan.cache);
+  const session = await start({ ...plan, store }, notify);
+  return { ...session, facts: { cache: store.kept, ...session.facts } };
+}
