@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -120,7 +121,8 @@ def statements(file: Path, *, types: bool = True) -> Iterator[ast.Import | ast.I
             stack.extend(ast.iter_child_nodes(n))
 
 
-def imported(file: Path, *, types: bool = True) -> set[tuple[str, ...]]:
+@cache
+def imported(file: Path, *, types: bool = True) -> frozenset[tuple[str, ...]]:
     """The modules that a file of the compiler imports, as parts of their names; from outside with the package first."""
     folder = ("webnn_compile", *file.relative_to(COMPILER).parent.parts)
     found: set[tuple[str, ...]] = set()
@@ -131,7 +133,7 @@ def imported(file: Path, *, types: bool = True) -> set[tuple[str, ...]]:
         above = folder[: len(folder) - n.level + 1] if n.level else ()
         module = (*above, *(n.module or "").split(".")) if n.module else above
         found.update([(*module, a.name) for a in n.names] if not n.module else [module])
-    return found
+    return frozenset(found)
 
 
 def part_of(file: Path) -> str:
