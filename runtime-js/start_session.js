@@ -39,13 +39,20 @@ import { openStore } from './fetch/keep_files.js';
  */
 
 /**
- * @template {Plan} P
- * @param {(plan: P, notify: (progress: import('./model.js').Progress) => void) => Promise<Session>} start of the backend
- * @param {P} plan
+ * @typedef {object} Backend The exports of its script; all but `start` are those of wasm.
+ * @property {(plan: any, notify: (progress: import('./model.js').Progress) => void) => Promise<Session>} start
+ * @property {() => import('./wasm/features.js').Variant[]} [listVariants]
+ * @property {typeof import('./worker/mailbox.js').mailboxes} [mailboxes]
+ * @property {import('./worker/start_threads.js').StartThreads} [startThreads]
+ */
+
+/**
+ * @param {Backend} backend
+ * @param {Plan} plan
  * @param {(progress: import('./model.js').Progress) => void} notify
  * @returns {Promise<Session>}
  */
-export async function startSession(start, plan, notify) {
+export async function startSession({ start }, plan, notify) {
   if (plan.cache === undefined) return start(plan, notify);
   const store = await openStore(plan.cache);
   const session = await start({ ...plan, store }, notify);

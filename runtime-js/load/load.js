@@ -10,7 +10,6 @@ import { checkNames } from '../values/check_names.js';
 import { checkInto, placeIn } from '../values/into.js';
 import { extentsOf, shownShape } from '../values/sizes.js';
 import { startWorker } from '../worker/start_worker.js';
-import * as wasmPage from '../worker/wasm_page.js';
 import * as backends from './backends.js';
 import { checkOptions, checkProfileOptions, checkRunOptions } from './check_options.js';
 import * as optional from './optional.js';
@@ -74,20 +73,20 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   const parts = manifest.backends.filter((part) => backend === 'auto' || part.backend === backend);
   const kept = cache ? { cache: storeName(manifest) } : {};
   const common = { weights, inputs, outputs, dimensions, refusals, ...kept };
-  const plan = { ...common, threads, warmup, timeout, variants: wasmPage.listVariants?.() ?? [] };
+  const plan = { ...common, threads, warmup, timeout };
   const fetching = { ...kept, signal, timeout };
   const tokenizers = manifest.tokenizers && optional.tokenizers?.start(manifest.tokenizers, tokenizerPackage, fetching);
   const answers = optional.answers?.start(manifest.answers ?? [], fetching, tokenizers?.list);
   const inWorker = worker && typeof Worker === 'function';
   /** @param {Part & { hardware: boolean }} part */
-  const start = async (part) =>
-    inWorker
-      ? startWorker({ ...plan, ...part }, notify, signal)
-      : startSession(
-          await scriptOf(part.backend),
-          { ...plan, ...part, startThreads: wasmPage.startThreads, device, signal },
-          notify,
-        );
+  const start = async (part) => {
+    const arriving = inWorker && part.backend !== 'wasm' ? undefined : scriptOf(part.backend);
+    if (inWorker) return startWorker({ ...plan, ...part }, arriving, notify, signal);
+    const script = /** @type {import('../start_session.js').Backend} */ (await arriving);
+    const variants = script.listVariants?.() ?? [];
+    const startThreads = /** @type {import('../worker/start_threads.js').StartThreads} */ (script.startThreads);
+    return startSession(script, { ...plan, ...part, variants, startThreads, device, signal }, notify);
+  };
   const starting = startFirst(parts, start, weights, signal);
   /** @type {import('../start_session.js').Session | undefined} of a model that was disposed of nothing holds it any more */
   let session = await unlessAborted(starting, signal ? [signal] : [], (late) => late.dispose());
@@ -190,7 +189,7 @@ const publish = ({ offset, ...spec }) => Object.freeze({ ...spec, shape: Object.
 
 /**
  * @param {Part['backend']} backend
- * @returns {Promise<(plan: any, notify: any) => Promise<import('../start_session.js').Session>>}
+ * @returns {Promise<import('../start_session.js').Backend>}
  */
 async function scriptOf(backend) {
   try {

@@ -5,10 +5,9 @@ import { seconds, watchSilence } from '../fetch/watch_silence.js';
 import { startSession } from '../start_session.js';
 import { elementOf, lengthOf } from '../values/dtypes.js';
 import { shapeOf } from '../values/sizes.js';
-import * as wasmOnly from './wasm_only.js';
 
 /** @typedef {import('../start_session.js').Session} Session */
-/** @typedef {(plan: any, notify: (progress: import('../model.js').Progress) => void) => Promise<Session>} StartBackend */
+/** @typedef {typeof import('./mailbox.js').mailboxes} Mailboxes */
 /** @typedef {(ImageBitmap | null)[]} Images by input, null where it is an array */
 /**
  * @typedef {{ run: number, profile: number, scalars: readonly number[], bytes: ArrayBuffer, images: Images }} Run `profile`:
@@ -25,8 +24,8 @@ import * as wasmOnly from './wasm_only.js';
  *   back; `shapes` of results where they vary
  */
 
-/** @type {StartBackend} */
-let startBackend;
+/** @type {import('../start_session.js').Backend} */
+let backend;
 /** @type {Session} */
 let session;
 /** @type {import('./mailbox.js').Ports} */
@@ -80,10 +79,10 @@ async function begin(plan) {
   };
   try {
     const own = { ...plan, startThreads: threadStarter(onActivity), onActivity };
-    session = await startSession(startBackend, own, notify).finally(stop);
+    session = await startSession(backend, own, notify).finally(stop);
     ports = plan;
-    const { mailboxes } = wasmOnly;
-    if (session.runInto && mailboxes.canShare()) mailbox = mailboxes.createMailbox(plan);
+    const { mailboxes } = backend;
+    if (session.runInto && mailboxes?.canShare()) mailbox = mailboxes.createMailbox(plan);
     reply({ started: session.facts, mailbox });
   } catch (error) {
     reply({ failed: packError(error) });
@@ -121,14 +120,14 @@ async function answer({ run, profile, scalars, bytes, images }) {
 }
 
 function wait() {
-  if (mailbox) wasmOnly.mailboxes.listen(mailbox, answered, serve);
+  if (mailbox) /** @type {Mailboxes} */ (backend.mailboxes).listen(mailbox, answered, serve);
 }
 
 /** @param {number} run */
 function serve(run) {
   try {
     const { runInto } = session;
-    wasmOnly.mailboxes.serveRun(
+    /** @type {Mailboxes} */ (backend.mailboxes).serveRun(
       /** @type {import('./mailbox.js').Mailbox} */ (mailbox),
       ports,
       /** @type {NonNullable<typeof runInto>} */ (runInto),
@@ -142,10 +141,10 @@ function serve(run) {
 
 /**
  * Answers the page's messages from now on.
- * @param {StartBackend} start what the worker's script is for
+ * @param {import('../start_session.js').Backend} own what the worker's script is for
  */
-export function serveSession(start) {
-  startBackend = start;
+export function serveSession(own) {
+  backend = own;
   /** @param {MessageEvent<Request>} event */
   globalThis.onmessage = ({ data }) => {
     if ('start' in data) begin(data.start);

@@ -5,20 +5,20 @@ import { RunError, unpackError, WorkerError } from '../errors.js';
 import { BUNDLERS } from '../fetch/fetch_file.js';
 import { reasonOf } from '../fetch/unless_aborted.js';
 import { seconds, watchSilence } from '../fetch/watch_silence.js';
-import * as wasmOnly from './wasm_only.js';
-import * as wasmPage from './wasm_page.js';
 import * as workers from './workers.js';
 
 /** @typedef {Omit<import('../start_session.js').Plan, 'startThreads' | 'device' | 'signal' | 'onActivity'> & import('../load/load.js').Part} PlainPlan */
+/** @typedef {import('../start_session.js').Backend} Backend */
 /** @typedef {{ resolve: (results: any[]) => void, reject: (error: Error) => void }} Waiting */
 
 /**
- * @param {PlainPlan} plan
+ * @param {Omit<PlainPlan, 'variants'>} plan
+ * @param {Promise<Backend> | undefined} arriving where it has a part on the page
  * @param {(progress: import('../model.js').Progress) => void} onProgress
  * @param {AbortSignal} [signal] ends the start
  * @returns {Promise<import('../start_session.js').Session>}
  */
-export async function startWorker(plan, onProgress, signal = undefined) {
+export async function startWorker(plan, arriving, onProgress, signal = undefined) {
   const worker = create(plan.backend);
   /** @type {Map<number, Waiting>} the runs without an answer */
   const waiting = new Map();
@@ -29,6 +29,8 @@ export async function startWorker(plan, onProgress, signal = undefined) {
   let spare;
   /** @type {import('./mailbox.js').Mailbox | undefined} */
   let mailbox;
+  /** @type {Backend | undefined} */
+  let own;
   /** @type {Error | undefined} */
   let ended;
 
@@ -75,7 +77,7 @@ export async function startWorker(plan, onProgress, signal = undefined) {
         take(data.run).resolve(withShapes(data.results, data.shapes));
       } else if ('threads' in data) {
         pool?.dispose();
-        pool = data.threads && !ended ? wasmPage.startThreads(data.threads, plan.timeout) : undefined;
+        pool = data.threads && !ended ? own?.startThreads?.(data.threads, plan.timeout) : undefined;
       } else if ('join' in data) {
         pool?.join(data.join).then(
           () => worker.postMessage({ joined: {} }),
@@ -96,7 +98,10 @@ export async function startWorker(plan, onProgress, signal = undefined) {
         started ? new WorkerError('crash', `the worker died: ${event.message}; load the model again`) : noStart(event),
       );
     };
-    worker.postMessage({ start: plan });
+    Promise.resolve(arriving).then((backend) => {
+      own = backend;
+      worker.postMessage({ start: { ...plan, variants: own?.listVariants?.() ?? [] } });
+    }, fail);
   });
 
   /** @type {(inputs: import('../start_session.js').Input[], scalars: readonly number[], profile: number) => Promise<any[]>} */
@@ -106,7 +111,7 @@ export async function startWorker(plan, onProgress, signal = undefined) {
       const bytes = pack(inputs.filter(ArrayBuffer.isView), spare);
       spare = undefined;
       const images = inputs.map((input) => (ArrayBuffer.isView(input) ? null : input));
-      if (mailbox) wasmOnly.mailboxes.interruptWait(mailbox);
+      if (mailbox) own?.mailboxes?.interruptWait(mailbox);
       worker.postMessage({ run: runs, profile, scalars, bytes, images }, [bytes]);
       waiting.set(runs++, { resolve, reject });
     });
@@ -116,17 +121,18 @@ export async function startWorker(plan, onProgress, signal = undefined) {
    *   options: import('../start_session.js').SessionOptions) => Promise<any[]> | undefined}
    */
   const hand = (inputs, scalars, { into = [], signal }) => {
-    if (!mailbox || waiting.size || ended) return undefined;
+    const mailboxes = own?.mailboxes;
+    if (!mailboxes || !mailbox || waiting.size || ended) return undefined;
     const box = mailbox;
     const run = runs;
-    const done = wasmOnly.mailboxes.sendRun(box, run, /** @type {ArrayBufferView[]} */ (inputs), scalars);
+    const done = mailboxes.sendRun(box, run, /** @type {ArrayBufferView[]} */ (inputs), scalars);
     return (
       done &&
       new Promise((resolve, reject) => {
         waiting.set(runs++, { resolve, reject });
         // The caller's arrays are the caller's again once the run has rejected.
         const deliver = () =>
-          waiting.has(run) && take(run).resolve(signal?.aborted ? [] : wasmOnly.mailboxes.receive(box, plan, into));
+          waiting.has(run) && take(run).resolve(signal?.aborted ? [] : mailboxes.receive(box, plan, into));
         done.then(deliver).catch(reject);
       })
     );

@@ -1,5 +1,5 @@
-// The script of a dedicated worker for wasm.
-import { startWasm } from '../wasm/start_wasm.js';
+// The script of a dedicated worker for the backend wasm.
+import * as backend from './backend_wasm.js';
 import { serveSession } from './serve_session.js';
 
-serveSession(startWasm);
+serveSession(backend);

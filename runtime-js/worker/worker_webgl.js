@@ -1,5 +1,5 @@
-// The script of a dedicated worker for WebGL.
-import { startWebgl } from '../webgl/start_webgl.js';
+// The script of a dedicated worker for the backend webgl.
+import * as backend from './backend_webgl.js';
 import { serveSession } from './serve_session.js';
 
-serveSession(startWebgl);
+serveSession(backend);

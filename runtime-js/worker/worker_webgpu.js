@@ -1,5 +1,5 @@
-// The script of a dedicated worker for WebGPU.
-import { startWebgpu } from '../webgpu/start_webgpu.js';
+// The script of a dedicated worker for the backend webgpu.
+import * as backend from './backend_webgpu.js';
 import { serveSession } from './serve_session.js';
 
-serveSession(startWebgpu);
+serveSession(backend);

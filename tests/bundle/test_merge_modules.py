@@ -142,7 +142,7 @@ def test_the_runtime_itself(tmp_path: Path) -> None:
         del sources[name]
     made = merge_modules(sources)
     scripts = [name for name in made if name.endswith(".js")]
-    backends = [f"{part}{backend}.js" for part in ("start_", "worker_") for backend in ("wasm", "webgl", "webgpu")]
+    backends = [f"{part}{backend}.js" for part in ("backend_", "worker_") for backend in ("wasm", "webgl", "webgpu")]
     assert sorted(scripts) == sorted(["isolate.js", "load.js", "page.js", "thread.js", COMMON, SHARED, *backends])
     for name in scripts:
         (tmp_path / name.replace(".js", ".mjs")).write_text(made[name])

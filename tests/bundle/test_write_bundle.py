@@ -77,7 +77,7 @@ def test_a_page_downloads_the_scripts_of_one_backend(backend: str, most: int) ->
         taken[name] = len(files[name].data)
         waiting += re.findall(r"^import .* from '\./(.*)';$", files[name].data.decode(), re.MULTILINE)
     assert {name.partition("-")[0] for name in taken} == {"model.js", "load", "runtime", f"worker_{backend}"} | (
-        {f"start_{backend}"} if backend == "wasm" else {f"start_{backend}", "shared"}
+        {f"backend_{backend}"} if backend == "wasm" else {f"backend_{backend}", "shared"}
     )
     assert sum(taken.values()) < most
 

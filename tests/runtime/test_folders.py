@@ -23,8 +23,7 @@ ALLOWED: dict[str, set[str]] = {
     "start_session.js": {"fetch"},
     "worker": {"errors.js", "values", "fetch", "wasm", "webgl", "webgpu", "start_session.js"},
     "load": {
-        *("errors.js", "values", "fetch", "answers", "texts"),
-        *("wasm", "webgl", "webgpu", "start_session.js", "worker"),
+        *("errors.js", "values", "fetch", "answers", "texts", "start_session.js", "worker"),
     },
     "script": {"fetch", "worker", "load"},
     "bundle_page": {"values", "model.js"},
@@ -81,6 +80,6 @@ def test_few_files_lie_outside_a_folder() -> None:
 
 def test_imports_are_read_in_all_their_forms() -> None:
     assert RUNTIME / "load" / "backends.js" in imported(RUNTIME / "load" / "load.js")
-    assert RUNTIME / "webgl" / "start_webgl.js" in imported(RUNTIME / "load" / "backends.js")
+    assert RUNTIME / "worker" / "backend_webgl.js" in imported(RUNTIME / "load" / "backends.js")
     assert RUNTIME / "worker" / "start_worker.js" in imported(RUNTIME / "load" / "load.js")
     assert RUNTIME / "model.js" in imported(RUNTIME / "bundle_page" / "page.js")

@@ -1,0 +1,3 @@
+// The script of the backend webgl.
+
+export { startWebgl as start } from '../webgl/start_webgl.js';
