@@ -42,6 +42,9 @@ SPECIAL_ROWS: Mapping[Effort, Mapping[str, int]] = {
 }
 """By target: of the rows with NaN, infinities and the ends of integers every so many; none of other targets."""
 
+PROVED_ROWS: Mapping[Effort, int] = {"check": 8, "ci": 2, "all": 1}
+"""Every so many rows whose accesses are proved for all targets (`test_kernel_bounds`)."""
+
 NODE_TESTS: Mapping[Effort, Mapping[str, int]] = {
     "check": {"native": 8} | dict.fromkeys(("wasm", "c", "opencl", "cuda"), 64),
     "ci": {"wasm": 4, "c": 8, "opencl": 16, "cuda": 64},
