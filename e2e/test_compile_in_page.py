@@ -248,6 +248,7 @@ def test_external_data_comes_with_the_model(opened: Page, tmp_path: Path) -> Non
         ("{ 'a.onnx': new Uint8Array(1), 'b.onnx': new Uint8Array(1) }", "not a.onnx, b.onnx"),
         ("{ '../a.onnx': new Uint8Array(1) }", '"../a.onnx" cannot be the name of a model\'s file'),
         ("new Uint8Array()", "model.onnx is empty"),
+        ("[new File(['1'], 'a.onnx'), new File(['2'], 'a.onnx')]", "two files are named a.onnx; rename one of them"),
     ],
 )
 def test_what_is_no_model_is_refused(opened: Page, source: str, message: str) -> None:

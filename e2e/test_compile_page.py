@@ -21,6 +21,7 @@ from harness import browser_name
 from onnx import TensorProto, helper
 from onnx_models import model, node, random
 from page_compiler import CSP, command_error, command_line, reference_of
+from page_requests import boxes_and_scores
 from playwright.sync_api import Page, expect
 from server import Site, serve
 
@@ -375,6 +376,29 @@ def test_a_format_that_does_not_fit_gives_the_compilers_message(pictures: Page, 
     # The formats were of that model.
     drop(pictures, DIGITS)
     assert "--picture" not in pictures.inner_text("#command")
+
+
+def test_a_detector_of_ones_own_comes_as_a_file(opened: Page, tmp_path: Path) -> None:
+    onnx.save(boxes_and_scores(), tmp_path / "m.onnx")
+    own, chooser = tmp_path / "own.json", opened.get_by_label("File of answer", exact=True)
+    drop(opened, tmp_path / "m.onnx")
+    opened.click("#media summary")
+    opened.get_by_label("Answer", exact=True).select_option("detect=FILE.json")
+    opened.click("#media summary")
+    opened.click("#compile")
+    expect(chooser).to_be_focused()  # which says that it needs a file
+    expect(opened.locator("body")).to_have_attribute("data-state", "running")
+    own.write_text('{"like": "sdd"}')
+    chooser.set_input_files(own)
+    opened.click("#compile")
+    message = '--answer detect=own.json: own.json: like is "sdd"; give one of yolox, yolov5, yolov8, ssd, ultraface'
+    expect(opened.locator("#problem")).to_have_text(message, timeout=START)
+    own.write_text('{"like": "ssd", "background": false, "boxes_output": "boxes", "threshold": 0}')
+    chooser.set_input_files(own)
+    compile_again(opened)
+    assert "up to 2 boxes of 4 classes" in opened.inner_text("#report")
+    assert opened.inner_text("#command").endswith("--answer detect=own.json")
+    expect(opened.locator("#outputs [data-output=boxes] .detect")).to_be_visible()
 
 
 def test_a_search_is_shown_and_can_be_stopped(opened: Page, tmp_path: Path) -> None:

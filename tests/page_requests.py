@@ -8,7 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import onnx
 from cli.command import run
+from onnx_models import model, node
 from webnn_compile.compile_page.answer import answer
 
 SHAPES = {"x": [1, 3, 8, 8]}
@@ -16,6 +19,16 @@ SHAPES = {"x": [1, 3, 8, 8]}
 
 SHADERS = ("--host", "js", "--targets", "webgpu,webgl")
 """The targets of the page, for the command line."""
+
+
+def boxes_and_scores() -> onnx.ModelProto:
+    """A model of two boxes, of which a detector's file says which of its outputs they are."""
+    nodes = [
+        node("Flatten", ["x"], ["flat"]),
+        node("Reshape", ["flat", "shape"], ["boxes"]),
+        node("Relu", ["boxes"], ["scores"]),
+    ]
+    return model(nodes, {"x": [1, 1, 2, 4]}, ["boxes", "scores"], {"shape": np.array([1, 2, 4])})
 
 
 def asked(operation: str, page: Any = None, say: Callable[[str], None] = lambda _: None, **request: Any) -> Any:

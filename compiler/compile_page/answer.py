@@ -65,9 +65,12 @@ def answer(operation: str, request: str, say: Say, page: Page | None = None) -> 
 
 
 def _formats(_: Request, __: Say) -> tuple[Answer, Files]:
-    """The compiler's tables of what fills inputs and of what runs return."""
-    presets = {"detect": list(DETECTORS.named)}
-    answers = {kind: {"presets": presets.get(kind, []), "example": text} for kind, text in EXAMPLES.items()}
+    """The compiler's tables of what fills inputs and of what runs return, without text: the page has no tokenizers."""
+    answers = {
+        kind: {"presets": list(DETECTORS.named) if kind == "detect" else [], "file": kind == "detect", "example": text}
+        for kind, text in EXAMPLES.items()
+        if kind != "text"
+    }
     return {"pictures": PICTURES.data(), "sounds": SOUNDS.data(), "answers": answers}, []
 
 

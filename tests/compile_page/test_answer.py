@@ -14,7 +14,7 @@ import onnx
 import pytest
 from cli.command import SHAPE, contents, run
 from onnx_models import model, node, random
-from page_requests import SHADERS, SHAPES, asked, compiled, message_of
+from page_requests import SHADERS, SHAPES, asked, boxes_and_scores, compiled, message_of
 from webnn_compile.answers.formats import DETECTORS
 from webnn_compile.compile_page import answer as module
 from webnn_compile.compile_page.answer import TARGETS, answer
@@ -126,6 +126,26 @@ def test_pictures_and_answers(tmp_path: Path) -> None:
     assert wrong == {"error": {"kind": "input", "message": message}}
 
 
+def test_a_detector_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its file lies beside the model's."""
+    monkeypatch.chdir(tmp_path)
+    onnx.save(boxes_and_scores(), "m.onnx")
+    Path("own.json").write_text(json.dumps({"like": "ssd", "background": False, "boxes_output": "boxes"}))
+    answer_ = "detect=own.json,threshold=0.4"
+    found, files = compiled(Path("m.onnx"), shapes=None, answers=[answer_])
+    ended = run("m.onnx", "--out", "o", *SHADERS, "--answer", answer_)
+    assert ended.exit_code == 0, ended.output
+    assert files == contents(tmp_path / "o")
+    assert found["report"]["answers"]["boxes"].startswith("up to 2 boxes of 4 classes, of 2 in boxes with scores")
+    for text in ('{"like": "sdd"}', '{"threshold": 2}', "[1]", "no JSON"):
+        Path("own.json").write_text(text)
+        wrong = asked("compile", model="m.onnx", answers=["detect=own.json"])
+        message = message_of("m.onnx", "--out", "p", *SHADERS, "--answer=detect=own.json")
+        message = message.replace("Invalid value for '--answer':", "--answer")
+        assert wrong == {"error": {"kind": "input", "message": message}}
+        assert message.startswith("--answer detect=own.json: own.json: ")
+
+
 def test_the_tables_of_formats() -> None:
     found = asked("formats")
     for kind, table in (("pictures", PICTURES), ("sounds", SOUNDS)):
@@ -134,6 +154,8 @@ def test_the_tables_of_formats() -> None:
     assert set(found["pictures"]["choices"]) == {"resize", "colours"}
     assert found["sounds"]["choices"]["layout"] == [None, "time-mel", "mel-time"]
     assert found["answers"]["detect"]["presets"] == list(DETECTORS.named)
+    assert [kind for kind, table in found["answers"].items() if table["file"]] == ["detect"]
+    assert "text" not in found["answers"]
     for answer_ in found["answers"].values():
         assert answer_["example"].startswith("give ")
 

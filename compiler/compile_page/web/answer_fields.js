@@ -4,7 +4,10 @@ import { element, make } from './elements.js';
 
 /** @typedef {import('./types.js').Formats} Formats */
 /** @typedef {import('./types.js').Port} Port */
-/** @typedef {{ read: () => string | undefined }} Row */
+/** @typedef {{ read: () => { answer: string, file: File | undefined } | undefined }} Row */
+
+/** In place of a preset: the form is read from a file. */
+const FILE = 'FILE.json';
 
 export function createAnswerFields() {
   const list = element('answer-fields', HTMLElement);
@@ -26,11 +29,7 @@ export function createAnswerFields() {
     labelsName.textContent = file?.name ?? usualName;
     forget.hidden = !file;
   }
-  chooser.addEventListener('change', () => {
-    const file = chooser.files?.[0];
-    chooser.value = '';
-    if (file) setLabels(file);
-  });
+  onFile(chooser, setLabels);
   forget.addEventListener('click', () => {
     setLabels(undefined);
     chooser.focus();
@@ -44,9 +43,10 @@ export function createAnswerFields() {
    */
   function makeRow(kinds, outputs, number) {
     const of = number ? ` ${number + 1}` : '';
-    const values = Object.entries(kinds).flatMap(([kind, { presets }]) =>
-      presets.length ? presets.map((preset) => `${kind}=${preset}`) : [kind],
-    );
+    const values = Object.entries(kinds).flatMap(([kind, { presets, file }]) => {
+      const given = [...presets, ...(file ? [FILE] : [])];
+      return given.length ? given.map((one) => `${kind}=${one}`) : [kind];
+    });
     const option = (/** @type {string} */ value, /** @type {string} */ textContent) =>
       make('option', { value, textContent });
     const kind = make('select', { ariaLabel: `Answer${of}` }, [
@@ -57,15 +57,18 @@ export function createAnswerFields() {
       option('', 'found by its shape'),
       ...outputs.map(({ name }) => option(name, name)),
     ]);
+    const own = createFileField(`File of answer${of} `);
     const settings = make('input', { type: 'text', ariaLabel: `Settings of answer${of}` });
     const hint = make('span', { className: 'soft' });
     const rest = make('div', { hidden: true }, [
+      own.line,
       make('label', { className: 'line' }, ['Output', output]),
       make('label', { className: 'line' }, [make('span', {}, ['Settings ', hint]), settings]),
     ]);
     kind.addEventListener('change', () => {
       const [name = ''] = kind.value.split('=');
       rest.hidden = !name;
+      own.show(kind.value.endsWith(`=${FILE}`));
       hint.textContent = kinds[name]?.example ?? '';
       settings.value = '';
     });
@@ -73,7 +76,9 @@ export function createAnswerFields() {
       read() {
         if (!kind.value) return undefined;
         const given = settings.value.trim().replace(/^,/, '');
-        return `${output.value && `${output.value}=`}${kind.value}${given && `,${given}`}`;
+        const file = own.file();
+        const form = file ? kind.value.replace(FILE, () => file.name) : kind.value;
+        return { answer: `${output.value && `${output.value}=`}${form}${given && `,${given}`}`, file };
       },
     });
     list.append(make('label', { className: 'line' }, ['Answer', kind]), rest);
@@ -94,10 +99,61 @@ export function createAnswerFields() {
       more.hidden = outputs.length < 2;
       add = () => makeRow(answers, outputs, rows.length).focus();
     },
-    /** @returns {{ answers: string[], labels?: File }} for `compile` */
+    /** @returns {{ answers: string[], answerFiles: File[], labels?: File }} */
     options() {
-      const answers = rows.map(({ read }) => read()).filter((answer) => answer !== undefined);
-      return { answers, ...(labels && { labels }) };
+      const given = rows.map(({ read }) => read()).filter((row) => row !== undefined);
+      return {
+        answers: given.map(({ answer }) => answer),
+        answerFiles: withoutRepeats(given.map(({ file }) => file).filter((file) => file !== undefined)),
+        ...(labels && { labels }),
+      };
     },
   };
+}
+
+/**
+ * The chooser of a form's file, which is needed while it is shown.
+ * @param {string} label
+ */
+function createFileField(label) {
+  const chooser = make('input', { type: 'file', accept: '.json' });
+  const name = make('span', { className: 'soft', textContent: 'JSON, such as { "like": "ssd" }' });
+  const line = make('p', { hidden: true }, [make('label', { className: 'file' }, [label, chooser]), ' ', name]);
+  /** @type {File | undefined} */
+  let chosen;
+  const check = () => chooser.setCustomValidity(line.hidden || chosen ? '' : 'Choose the file of the answer.');
+  onFile(chooser, (file) => {
+    chosen = file;
+    name.textContent = file.name;
+    check();
+  });
+  return {
+    line,
+    /** @param {boolean} needed */
+    show(needed) {
+      line.hidden = !needed;
+      check();
+    },
+    file: () => (line.hidden ? undefined : chosen),
+  };
+}
+
+/**
+ * @param {HTMLInputElement} chooser
+ * @param {(file: File) => void} take
+ */
+function onFile(chooser, take) {
+  chooser.addEventListener('change', () => {
+    const file = chooser.files?.[0];
+    chooser.value = ''; // so that the same file can be chosen again
+    if (file) take(file);
+  });
+}
+
+/**
+ * Without files that were chosen for several answers; different ones of the same name stay.
+ * @param {readonly File[]} files
+ */
+function withoutRepeats(files) {
+  return [...new Map(files.map((file) => [`${file.name} ${file.size} ${file.lastModified}`, file])).values()];
 }

@@ -14,6 +14,7 @@ import { createInputFormats } from './input_formats.js';
  * @property {Record<string, import('./types.js').Format>} pictures formats by input
  * @property {Record<string, import('./types.js').Format>} sounds
  * @property {string[]} answers
+ * @property {File[]} answerFiles those that answers name
  * @property {File} [labels]
  * @property {Target[]} targets
  * @property {'f32' | 'f16'} precision
@@ -58,8 +59,10 @@ export function createCompileForm(compile, cancel) {
   });
 
   // A field that is not filled in rightly may lie in closed options, where the browser could not show it.
-  const showInvalid = () => {
-    if (!isChecked()) element('options', HTMLDetailsElement).open = true;
+  /** @param {Event} event */
+  const showInvalid = ({ target }) => {
+    const closed = /** @type {Element} */ (target).closest('details');
+    if (closed) closed.open = true;
   };
   form.addEventListener('invalid', showInvalid, true);
   form.addEventListener('submit', (event) => {

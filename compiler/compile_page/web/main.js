@@ -156,10 +156,11 @@ async function compile(choice) {
   const cancel = new AbortController();
   const signal = AbortSignal.any([mine.life.signal, cancel.signal]);
   mine.compiling = cancel;
+  const { answerFiles, ...options } = choice;
   let compiled;
   try {
-    compiled = await compiler.compile(mine.files, {
-      ...choice,
+    compiled = await compiler.compile([...mine.files, ...answerFiles], {
+      ...options,
       ...(mine.records ? { records: mine.records } : {}),
       signal,
       onProgress({ phase, ...bytes }) {

@@ -23,19 +23,22 @@ export function readSource(source) {
         `${JSON.stringify(name)} cannot be the name of a model's file; give its name alone`,
       );
   }
+  const names = files.map(([name]) => name);
+  const twice = names.find((name, i) => names.indexOf(name) < i);
+  if (twice !== undefined) throw new CompileError('input', `two files are named ${twice}; rename one of them`);
   const bytes = files.reduce((sum, [, content]) => sum + sizeOf(content), 0);
   if (bytes > MOST_BYTES) {
     throw new CompileError(
       'input',
-      `${files.map(([name]) => name).join(', ')}: ${(bytes / 2 ** 30).toFixed(1)} GiB is more than a page can compile ` +
+      `${names.join(', ')}: ${(bytes / 2 ** 30).toFixed(1)} GiB is more than a page can compile ` +
         '(1 GiB); use the command line: pip install webnn-compile',
     );
   }
   const models = files.length === 1 ? files : files.filter(([name]) => name.toLowerCase().endsWith(SUFFIX));
   const [model] = models;
   if (!model || models.length > 1) {
-    const names = files.map(([name]) => name).join(', ') || 'nothing';
-    throw new CompileError('input', `one file named *${SUFFIX} and its external data are a model, not ${names}`);
+    const given = names.join(', ') || 'nothing';
+    throw new CompileError('input', `one file named *${SUFFIX} and its external data are a model, not ${given}`);
   }
   return { model: model[0], files };
 }

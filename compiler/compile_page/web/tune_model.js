@@ -18,7 +18,7 @@ const SECONDS = 60;
  * @returns {Promise<{ records: string } | undefined>} undefined where nothing is faster, or after a failure, both said
  */
 export async function tuneModel({ files, choice, records, life, stop, compiler, workbench, view }) {
-  const { targets: _, ...build } = choice;
+  const { targets: _, answerFiles, ...build } = choice;
   /** @type {{ records: string } | undefined} */
   let best;
   let ended = ''; // how, in words; nothing where the model was dropped
@@ -29,7 +29,7 @@ export async function tuneModel({ files, choice, records, life, stop, compiler, 
       const signal = AbortSignal.any([life.signal, use.life.signal, stop]);
       view.say('Run nothing else on this device meanwhile, and keep this tab in view.');
       showStatus(`Tuning for ${backendName(target)}`, 'some');
-      const tuned = await compiler.tune(files, {
+      const tuned = await compiler.tune([...files, ...answerFiles], {
         ...{ target, seconds: SECONDS, ...build, signal },
         ...(records ? { records } : {}),
         onStatus: (status) => !use.life.signal.aborted && view.show(status),

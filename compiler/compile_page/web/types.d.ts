@@ -3,8 +3,8 @@
 import type { LoadOptions, Model } from '../../../runtime-js/model.js';
 
 /**
- * A model's file, or several: one named *.onnx and the files of its external data. Bytes by name, or files as an
- * <input> or a drop has them.
+ * A model's file, or several: one named *.onnx, the files of its external data, and those that options name. Bytes by
+ * name, or files as an <input> or a drop has them.
  */
 export type Source =
   | Blob
@@ -37,11 +37,14 @@ export interface FormatTable {
   choices: Readonly<Record<string, readonly (string | null)[]>>;
 }
 
-/** The compiler's tables of what fills inputs and of what runs return: kinds of answers, with presets, and what to write. */
+/**
+ * The compiler's tables of what fills inputs and of what runs return: kinds of answers, with presets, whether a file can
+ * give another one, and what to write.
+ */
 export interface Formats {
   pictures: FormatTable;
   sounds: FormatTable;
-  answers: Readonly<Record<string, { presets: readonly string[]; example: string }>>;
+  answers: Readonly<Record<string, { presets: readonly string[]; file: boolean; example: string }>>;
 }
 
 interface Common {
@@ -58,7 +61,10 @@ export interface CompileOptions extends Common {
   pictures?: Readonly<Record<string, Format>>;
   /** Formats of inputs that sounds fill. */
   sounds?: Readonly<Record<string, Format>>;
-  /** Results of runs in place of outputs, as --answer has it: 'classify,top=5', 'detect=yolox'. */
+  /**
+   * Results of runs in place of outputs, as --answer has it: 'classify,top=5', 'detect=yolox'; for 'detect=own.json' this
+   * file is among those of the source.
+   */
   answers?: readonly string[];
   /** Labels of the classes of answers: a file, as --labels reads it, or a list. */
   labels?: File | readonly string[];
