@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import pytest
 from compiled import ROOT
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 from screenshots import match_screenshot
 
 DESKTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}
 LOOKS = {"light": ("light", DESKTOP), "dark": ("dark", DESKTOP), "phone": ("light", PHONE)}
+LONGEST = 120_000
+"""Milliseconds until a page is whole: one starts a compiler."""
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A page at `address`, whole once the selector `whole` finds something. `name` is its screenshots'; without one it
-    has none. What the selector `volatile` finds differs from visit to visit."""
+    """A page at `address`, whole once the selector `whole` finds something, and then brought by `prepare` to the state
+    that is looked at. `name` is its screenshots'; without one it has none. What the selector `volatile` finds differs
+    from visit to visit."""
 
     name: str
     address: str
     whole: str = "main"
     volatile: str = ""
+    prepare: Callable[[Page], None] = lambda _: None
 
 
 def need_axe() -> None:
@@ -44,9 +48,11 @@ def check_pages(browser: Browser, pages: Iterable[Seen], update: bool) -> None:
     for look, (scheme, size) in LOOKS.items():
         with browser.new_context(color_scheme=scheme, viewport=size) as context:  # type: ignore[arg-type]
             page = context.new_page()
+            page.set_default_timeout(LONGEST)
             for seen in pages:
                 page.goto(seen.address)
                 page.wait_for_selector(seen.whole)
+                seen.prepare(page)
                 if seen.name:
                     match_screenshot(page, f"{seen.name}-{look}", seen.volatile, update)
                 page.evaluate(axe)

@@ -9,13 +9,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
+import onnx
 import pytest
 from check_pages import Seen, check_pages, need_axe
+from cli.command import network
 from compile_page import built_page
 from compiled import ROOT, compile_site
 from digits import EXAMPLE, MODEL
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 from server import Site, serve
 from shared_pages import SharedPages, need_browser
 from webnn_compile.rpc.start_broker import start_broker
@@ -59,6 +62,18 @@ def test_the_device_page(browser: Browser, update: bool) -> None:
         check_pages(browser, [Seen("device", broker.page)], update)
 
 
-def test_the_page_that_compiles(browser: Browser, tmp_path_factory: pytest.TempPathFactory, update: bool) -> None:
-    with serve(built_page(tmp_path_factory)) as page:
-        check_pages(browser, [Seen("", page.url, "body[data-state=ready]")], update)
+def test_the_page_that_compiles(
+    browser: Browser, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, update: bool
+) -> None:
+    """With a model whose batch is open, which waits for its size: all that can be chosen, and nothing measured."""
+    onnx.save(network(), tmp_path / "net.onnx")
+
+    def drop(page: Page) -> None:
+        page.set_input_files("#files", tmp_path / "net.onnx")
+        page.wait_for_selector("body[data-state=described]")
+        page.click("#media summary")
+        page.get_by_label("Answer", exact=True).select_option("detect=FILE.json")
+        page.evaluate("scrollTo(0, 0)")
+
+    with serve(built_page(tmp_path_factory)) as site:
+        check_pages(browser, [Seen("compile", site.url, "body[data-state=ready]", prepare=drop)], update)
