@@ -172,3 +172,57 @@ def test_a_file_of_one_backend_that_does_not_load(page: Page, site: Site, backen
             assert any("relaxed-" in r for r in site.requests) == (len(faults) == 2)
     finally:
         site.faults = {}
+
+
+@pytest.mark.parametrize("worker", [True, False], ids=["worker", "inline"])
+def test_a_script_of_one_backend_that_does_not_load(page: Page, site: Site, backend: str, worker: bool) -> None:
+    """The next backend has a script of its own."""
+    open_bundle(page, site, f"{backend}-or-wasm", backend)
+    pretend(page, GPU)
+    attempt = "return bundle.load({ worker: argument })"
+    script = "worker" if worker else "backend"
+    name, code = ("WorkerError", "start") if worker else ("DownloadError", "network")
+    try:
+        site.faults = {f"{script}_*.js": "missing"}
+        found = outcome(page, attempt, worker)
+        assert (found["name"], found["code"]) == (name, code)
+        assert worker or f"the script of the backend {backend} did not load" in found["message"]
+        open_bundle(page, site, f"{backend}-or-wasm", backend)  # a document may ask for a script only once
+        pretend(page, GPU)
+        site.faults = {f"{script}_{backend}-*.js": "missing"}
+        info = load(page, worker=worker)
+        assert (info["backend"], [p["backend"] for p in info["passedOver"]]) == ("wasm", [backend])
+    finally:
+        site.faults = {}
+
+
+@pytest.mark.parametrize("worker", [True, False], ids=["worker", "inline"])
+def test_without_webgpu_no_script_of_it_is_fetched(page: Page, site: Site, worker: bool) -> None:
+    open_bundle(page, site, "webgpu-or-wasm")
+    page.evaluate("() => Object.defineProperty(navigator, 'gpu', { value: undefined })")
+    site.requests.clear()
+    info = load(page, worker=worker)
+    assert (info["backend"], info["passedOver"]) == (
+        "wasm",
+        [{"backend": "webgpu", "reason": "this browser offers no WebGPU here"}],
+    )
+    assert not [path for path in site.requests if "webgpu" in path.rsplit("/", 1)[-1]]
+
+
+def test_a_script_that_never_arrives(page: Page, site: Site) -> None:
+    """No other backend is tried: its script would be waited for as long."""
+    site.release.clear()
+    open_bundle(page, site, "webgl-or-wasm", "webgl")
+    pretend(page, GPU)
+    attempt = "return bundle.load({ worker: argument, timeout: 400 })"
+    try:
+        site.faults = {"worker_webgl-*.js": "silent", "backend_webgl-*.js": "silent"}
+        found = outcome(page, attempt, False)
+        assert (found["name"], found["code"]) == ("DownloadError", "stalled")
+        assert "nothing arrived of the script of the backend webgl for 0.4 s" in found["message"]
+        found = outcome(page, attempt, True)
+        assert (found["name"], found["code"]) == ("WorkerError", "start")
+        assert "no message within 0.4 s" in found["message"]
+    finally:
+        site.release.set()
+        site.faults = {}

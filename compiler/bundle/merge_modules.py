@@ -72,7 +72,7 @@ def merge_modules(sources: Mapping[str, str]) -> dict[str, str]:
     for file, own in files.items():
         public = [m.name for m in own if m.name in asked and places.get(m.name) == file]
         if own or file == COMMON:
-            merged[file] = _file(own, places, public, modules.get(file))
+            merged[file] = _file(own, needs.get(file, own), places, public, modules.get(file))
     return merged
 
 
@@ -154,15 +154,22 @@ def needs_of(root: str, modules: Mapping[str, Module]) -> list[Module]:
     return list(needed.values())
 
 
-def _file(own: Sequence[Module], places: Mapping[str, str], public: Sequence[str], script: Module | None) -> str:
-    """The modules, with imports from where others lie; exports are those of `script`, and what modules of other files
-    import."""
+def _file(
+    own: Sequence[Module],
+    needs: Sequence[Module],
+    places: Mapping[str, str],
+    public: Sequence[str],
+    script: Module | None,
+) -> str:
+    """The modules, with imports from where others lie, and of all other files that `needs` lie in, which come in the
+    same round trip; exports are those of `script`, and what modules of other files import."""
     inside = {m.name for m in own}
     outside = dict.fromkeys(t for m in own for _, t in m.imports if t not in inside and t not in STABLE_NAMES)
     lines = []
-    for file in sorted({places[target] for target in outside}):
+    later = [m.name for m in needs if m.name in places and m.name not in inside]
+    for file in sorted({places[name] for name in (*outside, *later)}):
         names = [variable_of(target) for target in outside if places[target] == file]
-        lines.append(f"import {{ {', '.join(names)} }} from './{file}';\n")
+        lines.append(f"import {{ {', '.join(names)} }} from './{file}';\n" if names else f"import './{file}';\n")
     lines += [f"import {pattern} from './{t}';\n" for m in own for pattern, t in m.imports if t in STABLE_NAMES]
     lines.append(functions_of(own))
     if public:

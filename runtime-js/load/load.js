@@ -1,9 +1,11 @@
 // `load`: from the manifest in model.js to a model that runs.
 
-import { DownloadError, RunError, UnsupportedError } from '../errors.js';
+import { RunError, UnsupportedError } from '../errors.js';
 import { BUNDLERS, canHash } from '../fetch/fetch_file.js';
+import { importScript } from '../fetch/import_script.js';
 import { dropOthers, storeName } from '../fetch/keep_files.js';
 import { reasonOf, unlessAborted } from '../fetch/unless_aborted.js';
+import { watchDownloads } from '../fetch/watch_downloads.js';
 import { startSession } from '../start_session.js';
 import { checkInputs } from '../values/check_inputs.js';
 import { checkNames } from '../values/check_names.js';
@@ -80,7 +82,8 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   const inWorker = worker && typeof Worker === 'function';
   /** @param {Part & { hardware: boolean }} part */
   const start = async (part) => {
-    const arriving = inWorker && part.backend !== 'wasm' ? undefined : scriptOf(part.backend);
+    if (part.backend === 'webgpu' && !device) optional.needGpu?.();
+    const arriving = inWorker && part.backend !== 'wasm' ? undefined : scriptOf(part.backend, fetching);
     if (inWorker) return startWorker({ ...plan, ...part }, arriving, notify, signal);
     const script = /** @type {import('../start_session.js').Backend} */ (await arriving);
     const variants = script.listVariants?.() ?? [];
@@ -189,14 +192,12 @@ const publish = ({ offset, ...spec }) => Object.freeze({ ...spec, shape: Object.
 
 /**
  * @param {Part['backend']} backend
+ * @param {{ signal: AbortSignal | undefined, timeout: number }} plan
  * @returns {Promise<import('../start_session.js').Backend>}
  */
-async function scriptOf(backend) {
-  try {
-    return await /** @type {Record<typeof backend, () => Promise<any>>} */ (backends)[backend]();
-  } catch (error) {
-    const hint = `is it beside model.js (${BUNDLERS})? A service worker takes --format iife, for it imports no script later`;
-    const { message } = /** @type {Error} */ (error);
-    throw new DownloadError('network', `the script of the backend ${backend} did not load (${message}): ${hint}`);
-  }
+async function scriptOf(backend, plan) {
+  const importing = /** @type {Record<typeof backend, () => Promise<any>>} */ (backends)[backend]();
+  const downloads = watchDownloads(plan);
+  const hint = `: is it beside model.js (${BUNDLERS})? Service workers take --format iife`;
+  return importScript(`the script of the backend ${backend}`, importing, downloads, hint).finally(downloads.end);
 }

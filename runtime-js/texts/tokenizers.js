@@ -1,7 +1,8 @@
 // Tokenizers: the package @huggingface/tokenizers with the files of this model.
 
-import { DownloadError, UnsupportedError } from '../errors.js';
+import { UnsupportedError } from '../errors.js';
 import { fetchJson } from '../fetch/fetch_file.js';
+import { importScript } from '../fetch/import_script.js';
 import { openStore } from '../fetch/keep_files.js';
 import { watchDownloads } from '../fetch/watch_downloads.js';
 
@@ -23,9 +24,7 @@ function start(specs, load, plan) {
     code.catch(() => {}); // the files may fail before
     const downloads = watchDownloads({ ...plan, ...(plan.cache && { store: await openStore(plan.cache) }) });
     const files = await Promise.all(specs.map((spec) => fetchJson(spec, downloads)));
-    const { Tokenizer } = await code.catch((error) => {
-      throw new DownloadError('network', `the script of the tokenizer did not load: ${error.message}`);
-    });
+    const { Tokenizer } = await importScript('the script of the tokenizer', code, downloads);
     return files.map((file) => open(Tokenizer, file));
   };
   const opening = opened();

@@ -1,6 +1,7 @@
 // The WebGPU device that a program needs: limits compared, and requested only beyond what every adapter has.
 import { checkLimits } from '../device/check_limits.js';
 import { UnsupportedError } from '../errors.js';
+import { needGpu } from './need_gpu.js';
 
 /** @typedef {import('../device/device_program.js').Program} Program */
 
@@ -30,12 +31,7 @@ function needsOf({ kernels, storages }) {
 }
 
 export async function requestAdapter() {
-  const { gpu } = globalThis.navigator ?? {}; // Node.js 20 has no navigator
-  if (!gpu) {
-    const why = globalThis.isSecureContext !== false ? '' : ': the page is not served over https or localhost';
-    throw new UnsupportedError('backend', `this browser offers no WebGPU here${why}`);
-  }
-  const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
+  const adapter = await needGpu().requestAdapter({ powerPreference: 'high-performance' });
   if (!adapter)
     throw new UnsupportedError('backend', 'WebGPU finds no adapter: no GPU, or one that the browser blocks');
   return adapter;

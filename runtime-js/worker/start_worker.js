@@ -63,6 +63,7 @@ export async function startWorker(plan, arriving, onProgress, signal = undefined
       signal?.removeEventListener('abort', abort);
     };
     let started = false;
+    // Silence is no fault of this script.
     const late = () => fail(noStart({ message: `no message within ${seconds(plan.timeout)}` }));
     const watch = watchSilence(plan.timeout, late);
     const abort = () => fail(reasonOf(/** @type {AbortSignal} */ (signal)));
@@ -95,7 +96,9 @@ export async function startWorker(plan, arriving, onProgress, signal = undefined
     worker.onerror = (event) => {
       event.preventDefault();
       fail(
-        started ? new WorkerError('crash', `the worker died: ${event.message}; load the model again`) : noStart(event),
+        started
+          ? new WorkerError('crash', `the worker died: ${event.message}; load the model again`)
+          : noStart(event, plan.backend),
       );
     };
     Promise.resolve(arriving).then((backend) => {
@@ -158,19 +161,20 @@ function create(backend) {
   try {
     return /** @type {Record<typeof backend, () => Worker>} */ (workers)[backend]();
   } catch (error) {
-    throw noStart(/** @type {Error} */ (error));
+    throw noStart(/** @type {Error} */ (error), backend);
   }
 }
 
-/** @param {{ message: string }} cause browsers have no message where the script itself is refused */
-function noStart({ message }) {
+/**
+ * @param {{ message: string }} cause browsers have no message where the script itself is refused
+ * @param {PlainPlan['backend']} [backend] whose script is at fault
+ */
+function noStart({ message }, backend = undefined) {
   const why = message ? ` (${message})` : '';
   const allowed = "worker-src 'self', for a script of another origin that and blob:";
   const hint = `does a Content-Security-Policy allow it (${allowed})? Or load with { worker: false }`;
-  return new WorkerError(
-    'start',
-    `the worker did not start${why}: is its script beside model.js (${BUNDLERS})? ${hint}`,
-  );
+  const text = `the worker did not start${why}: is its script beside model.js (${BUNDLERS})? ${hint}`;
+  return Object.assign(new WorkerError('start', text), { url: backend });
 }
 
 /**

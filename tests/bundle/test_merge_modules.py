@@ -81,6 +81,15 @@ def test_a_backend_alone_has_what_no_other_needs() -> None:
     assert "'plain'" in made[COMMON]
 
 
+def test_a_script_names_all_files_that_it_needs() -> None:
+    """Those that only files of its own import come in the same round trip."""
+    made = merge_modules(SOURCES | {"worker.js": SOURCES["worker.js"].replace("wasm.js", "other.js")})
+    assert f"import './{SHARED}';\n" in made["worker.js"]
+    assert "import {" in made["worker.js"].replace(f"import './{SHARED}';\n", "")
+    assert SHARED not in made["wasm.js"]
+    assert "import" not in made["thread.js"]
+
+
 def test_what_names_a_worker_is_not_in_what_workers_import() -> None:
     """Names have hashes of what they import."""
     named = SOURCES["options.js"] + "export const url = () => new URL('./worker.js', import.meta.url);\n"
