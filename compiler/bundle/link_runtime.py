@@ -13,7 +13,7 @@ from .strip_types import strip_types
 
 _RELATIVE = re.compile(r"""(?<=['"])\./([a-z_]+\.(?:js|css|svg))(?=['"])""")
 _FOLDERS = re.compile(r"""(?<=['"])(?:\.\.?/)+(?:[a-z_]+/)*(?=[a-z_]+\.(?:js|css|svg)['"])""")
-_BACKENDS = ("backends.js", "workers.js")
+_BACKENDS = ("backends.js", "needs.js", "workers.js")
 _PARTS = (
     *("optional.js", "optional_device.js", "optional_webgpu.js"),
     *("kinds.js", "page_parts.js"),

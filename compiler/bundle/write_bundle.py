@@ -74,8 +74,6 @@ def _optional_parts(artifact: Artifact) -> Iterator[str]:
     if artifact.text is not None:
         yield from ("texts", "askText")
     devices = [part for part in artifact.backends if isinstance(part, DeviceArtifact)]
-    if any(part.backend == "webgpu" for part in devices):
-        yield "needGpu"
     if any(part.host is not None for part in devices):
         yield "host"
     if not all(isinstance(step, Launch | HostCall) for part in devices for step in part.program.steps):

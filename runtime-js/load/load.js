@@ -14,6 +14,7 @@ import { extentsOf, shownShape } from '../values/sizes.js';
 import { startWorker } from '../worker/start_worker.js';
 import * as backends from './backends.js';
 import { checkOptions, checkProfileOptions, checkRunOptions } from './check_options.js';
+import * as needs from './needs.js';
 import * as optional from './optional.js';
 import { queueRuns } from './queue_runs.js';
 import { startFirst } from './start_first.js';
@@ -82,7 +83,7 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   const inWorker = worker && typeof Worker === 'function';
   /** @param {Part & { hardware: boolean }} part */
   const start = async (part) => {
-    if (part.backend === 'webgpu' && !device) optional.needGpu?.();
+    if (!device) /** @type {Partial<Record<Part['backend'], () => unknown>>} */ (needs)[part.backend]?.();
     const arriving = inWorker && part.backend !== 'wasm' ? undefined : scriptOf(part.backend, fetching);
     if (inWorker) return startWorker({ ...plan, ...part }, arriving, notify, signal);
     const script = /** @type {import('../start_session.js').Backend} */ (await arriving);
@@ -199,5 +200,5 @@ async function scriptOf(backend, plan) {
   const importing = /** @type {Record<typeof backend, () => Promise<any>>} */ (backends)[backend]();
   const downloads = watchDownloads(plan);
   const hint = `: is it beside model.js (${BUNDLERS})? Service workers take --format iife`;
-  return importScript(`the script of the backend ${backend}`, importing, downloads, hint).finally(downloads.end);
+  return importScript(`the backend ${backend}`, importing, downloads, hint).finally(downloads.end);
 }

@@ -6,4 +6,3 @@ export { tokenizers } from '../texts/tokenizers.js';
 export { sizes } from '../values/bind_sizes.js';
 export { pictures } from '../values/pictures.js';
 export { sounds } from '../values/sounds.js';
-export { needGpu } from '../webgpu/need_gpu.js';

@@ -24,7 +24,7 @@ function start(specs, load, plan) {
     code.catch(() => {}); // the files may fail before
     const downloads = watchDownloads({ ...plan, ...(plan.cache && { store: await openStore(plan.cache) }) });
     const files = await Promise.all(specs.map((spec) => fetchJson(spec, downloads)));
-    const { Tokenizer } = await importScript('the script of the tokenizer', code, downloads);
+    const { Tokenizer } = await importScript('the tokenizer', code, downloads);
     return files.map((file) => open(Tokenizer, file));
   };
   const opening = opened();

@@ -82,7 +82,7 @@ def test_a_backend_alone_has_what_no_other_needs() -> None:
 
 
 def test_a_script_names_all_files_that_it_needs() -> None:
-    """Those that only files of its own import come in the same round trip."""
+    """Files that only its own files import come in the same round trip."""
     made = merge_modules(SOURCES | {"worker.js": SOURCES["worker.js"].replace("wasm.js", "other.js")})
     assert f"import './{SHARED}';\n" in made["worker.js"]
     assert "import {" in made["worker.js"].replace(f"import './{SHARED}';\n", "")
