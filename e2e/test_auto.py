@@ -58,6 +58,11 @@ def shaders(site: Site) -> list[str]:
     return [path for path in site.requests if path.rsplit("/", 1)[-1].startswith(("webgpu-", "webgl-"))]
 
 
+def files_of(site: Site, backend: str) -> list[str]:
+    """Requests for files of one backend."""
+    return [path for path in site.requests if backend in path.rsplit("/", 1)[-1]]
+
+
 def test_this_machine(page: Page, site: Site) -> None:
     """A software adapter, where there is one, is passed over; in a worker as on the page."""
     for worker in (True, False):
@@ -77,7 +82,7 @@ def test_software_comes_after_wasm(page: Page, site: Site, backend: str, name: s
     info = load(page)
     assert info["backend"] == "wasm"
     assert info["passedOver"] == [{"backend": backend, "reason": f"the adapter is software ({name}): {AFTER}"}]
-    assert shaders(site) == []
+    assert files_of(site, backend) == []
     assert page.evaluate("contexts.every((gl) => gl.isContextLost())")  # browsers keep few: none is held
     info = load(page, backend=backend)
     assert (info["backend"], info["software"], info["passedOver"]) == (backend, True, [])
@@ -206,7 +211,7 @@ def test_without_webgpu_no_script_of_it_is_fetched(page: Page, site: Site, worke
         "wasm",
         [{"backend": "webgpu", "reason": "this browser offers no WebGPU here"}],
     )
-    assert not [path for path in site.requests if "webgpu" in path.rsplit("/", 1)[-1]]
+    assert files_of(site, "webgpu") == []
 
 
 def test_a_script_that_never_arrives(page: Page, site: Site) -> None:

@@ -2,7 +2,7 @@
 
 import { listVariants } from '../../runtime-js/wasm/features.js';
 import { acquireContext } from '../../runtime-js/webgl/webgl_context.js';
-import { nameOf, requestAdapter } from '../../runtime-js/webgpu/webgpu_device.js';
+import { nameOf, requestAdapter } from '../../runtime-js/webgpu/webgpu_adapter.js';
 
 const BROWSERS = [
   ['Edge', /Edg\/(\d+)/],

@@ -2,7 +2,7 @@
 //   import { connect } from 'http://127.0.0.1:8765/rpc.js';
 //   const model = await connect(address).load();
 
-import { isSoftware } from '../../runtime-js/device/require_hardware.js';
+import { isSoftware } from '../../runtime-js/device/software_adapter.js';
 import { load } from '../../runtime-js/load/load.js';
 import { browserFacts } from './browser_facts.js';
 import { followModel } from './follow_model.js';

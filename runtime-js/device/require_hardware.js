@@ -1,7 +1,7 @@
-// Software adapters, which browsers have on machines without a GPU: wasm is many times faster there, and comes first.
+// Adapters that browsers do not name: a timed launch says whether they are software.
 import { UnsupportedError } from '../errors.js';
+import { AFTER, refuseSoftware } from './software_adapter.js';
 
-const software = /swiftshader|llvmpipe|lavapipe|softpipe|\b(open)?swr\b|\bwarp\b|basic render|software|fallback/i;
 const makers =
   /\b(nvidia|geforce|amd|ati|radeon|intel|apple|arm|mali|qualcomm|adreno|powervr|imagination|img-tec|samsung|xclipse|broadcom|v3d|videocore)\b/i;
 
@@ -12,12 +12,6 @@ const makers =
  */
 const LIMIT_MS = 50;
 const MOST = 32;
-
-/**
- * Whether an adapter is a CPU, by its name.
- * @param {string} adapter
- */
-export const isSoftware = (adapter) => software.test(adapter);
 
 /** @typedef {{ launch: (units: number) => Promise<unknown>, dispose: () => void }} Trial resolves when the GPU is done */
 
@@ -32,11 +26,10 @@ const isHidden = () => globalThis.document?.visibilityState === 'hidden';
  * @throws {UnsupportedError} `software`
  */
 export async function requireHardware(adapter, prepare, now = () => performance.now(), hidden = isHidden) {
-  const after = 'it comes after wasm, and load({ backend }) takes it all the same';
-  if (isSoftware(adapter)) throw new UnsupportedError('software', `the adapter is software (${adapter}): ${after}`);
+  refuseSoftware(adapter);
   if (makers.test(adapter) || hidden()) return;
   const slow = await findSlow(prepare, now, hidden).catch(() => undefined); // the start itself shows whether the adapter works
-  if (slow) throw new UnsupportedError('software', `the adapter (${adapter}) ${slow}: ${after}`);
+  if (slow) throw new UnsupportedError('software', `the adapter (${adapter}) ${slow}: ${AFTER}`);
 }
 
 /**

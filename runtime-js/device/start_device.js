@@ -8,7 +8,7 @@ import { carryOut, profile } from './carry_out.js';
 import { fetchProgram } from './device_program.js';
 import { isPortable, packInputs, roomFor, uploadInputs } from './feed_device.js';
 import * as optional from './optional_device.js';
-import { isSoftware } from './require_hardware.js';
+import { isSoftware } from './software_adapter.js';
 
 /** @typedef {import('../start_session.js').Input} Input */
 /** @typedef {import('./build_device.js').Built} Built */

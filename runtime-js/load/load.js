@@ -83,7 +83,7 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   const inWorker = worker && typeof Worker === 'function';
   /** @param {Part & { hardware: boolean }} part */
   const start = async (part) => {
-    if (!device) /** @type {Partial<Record<Part['backend'], () => unknown>>} */ (needs)[part.backend]?.();
+    if (part.hardware) await soon(/** @type {Partial<Record<Part['backend'], Need>>} */ (needs)[part.backend]?.());
     const arriving = inWorker && part.backend !== 'wasm' ? undefined : scriptOf(part.backend, fetching);
     if (inWorker) return startWorker({ ...plan, ...part }, arriving, notify, signal);
     const script = /** @type {import('../start_session.js').Backend} */ (await arriving);
@@ -187,6 +187,14 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
     },
   };
 }
+
+/** @typedef {() => Promise<void>} Need */
+
+/**
+ * An answer that rejects within a second: of a browser that answers later the session's own start says more.
+ * @param {Promise<void> | undefined} answer
+ */
+const soon = (answer) => Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 1000))]);
 
 /** @param {TensorSpec} spec */
 const publish = ({ offset, ...spec }) => Object.freeze({ ...spec, shape: Object.freeze(shownShape(spec.shape)) });

@@ -1,5 +1,6 @@
 // The one WebGL 2 context of this page or worker, which all models share: browsers keep few, and kill the oldest.
 import { UnsupportedError } from '../errors.js';
+import { createContext, lose } from './webgl_adapter.js';
 
 /**
  * @typedef {object} Context
@@ -18,9 +19,9 @@ let shared;
  */
 export function acquireContext() {
   if (!shared || shared.gl.isContextLost()) {
-    const { gl, fast } = create();
+    const { gl, adapter } = createContext();
     try {
-      shared = { gl, users: 0, layers: probe(gl), adapter: `${nameOf(gl)}${fast ? '' : ' (fallback)'}` };
+      shared = { gl, users: 0, layers: probe(gl), adapter };
     } catch (error) {
       lose(gl);
       throw error;
@@ -35,33 +36,6 @@ export function acquireContext() {
     if (shared === mine) shared = undefined;
   };
   return { gl, layers, adapter, release };
-}
-
-/** Frees all its resources, which browsers else do at garbage collection. */
-const lose = (/** @type {WebGL2RenderingContext} */ gl) => gl.getExtension('WEBGL_lose_context')?.loseContext();
-
-function create() {
-  const canvas =
-    typeof OffscreenCanvas === 'function' ? new OffscreenCanvas(1, 1) : globalThis.document?.createElement('canvas');
-  const open = (/** @type {boolean} */ failIfMajorPerformanceCaveat) =>
-    /** @type {WebGL2RenderingContext | null | undefined} */ (
-      canvas?.getContext('webgl2', {
-        antialias: false,
-        depth: false,
-        powerPreference: 'high-performance',
-        failIfMajorPerformanceCaveat,
-      })
-    );
-  const fast = open(true);
-  const gl = fast ?? open(false);
-  if (!gl) throw new UnsupportedError('backend', 'this browser offers no WebGL 2 here');
-  return { gl, fast: !!fast };
-}
-
-/** @param {WebGL2RenderingContext} gl */
-function nameOf(gl) {
-  const info = gl.getExtension('WEBGL_debug_renderer_info');
-  return String(gl.getParameter(info ? info.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
 }
 
 const values = [16777215, 2 ** -40, -1]; // need 24 bits, a wide exponent, a sign

@@ -2,8 +2,9 @@
 import { requireHardware } from '../device/require_hardware.js';
 import { startDevice } from '../device/start_device.js';
 import * as optional from './optional_webgpu.js';
+import { nameOf, requestAdapter } from './webgpu_adapter.js';
 import { compileKernels } from './webgpu_compile.js';
-import { getDevice, nameOf, requestAdapter } from './webgpu_device.js';
+import { getDevice } from './webgpu_device.js';
 import { createSegment, mapBuffer } from './webgpu_launch.js';
 import { createPainter } from './webgpu_picture.js';
 import { bufferOf, createState, createStorages, STORAGE_USAGE, submit } from './webgpu_state.js';

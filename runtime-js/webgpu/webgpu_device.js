@@ -1,7 +1,7 @@
 // The WebGPU device that a program needs: limits compared, and requested only beyond what every adapter has.
 import { checkLimits } from '../device/check_limits.js';
 import { UnsupportedError } from '../errors.js';
-import { needGpu } from './need_gpu.js';
+import { nameOf } from './webgpu_adapter.js';
 
 /** @typedef {import('../device/device_program.js').Program} Program */
 
@@ -28,13 +28,6 @@ function needsOf({ kernels, storages }) {
       ...kernels.flatMap(({ grid }) => grid.filter((n) => typeof n === 'number')),
     ),
   };
-}
-
-export async function requestAdapter() {
-  const adapter = await needGpu().requestAdapter({ powerPreference: 'high-performance' });
-  if (!adapter)
-    throw new UnsupportedError('backend', 'WebGPU finds no adapter: no GPU, or one that the browser blocks');
-  return adapter;
 }
 
 /**
@@ -68,12 +61,6 @@ export async function getDevice(program, adapter) {
     });
   return { device, ...facts, adapter: nameOf(adapter.info) };
 }
-
-/** @param {GPUAdapterInfo | undefined} info */
-export const nameOf = (info) => {
-  const parts = [info?.vendor, info?.architecture, info?.device].filter(Boolean).join(' ');
-  return `${info?.description || parts || 'not named'}${info?.isFallbackAdapter ? ' (fallback)' : ''}`;
-};
 
 /**
  * Waits for work of the device; quickly in Firefox, too.

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isSoftware, requireHardware } from '../../runtime-js/device/require_hardware.js';
+import { requireHardware } from '../../runtime-js/device/require_hardware.js';
+import { isSoftware } from '../../runtime-js/device/software_adapter.js';
 
 const CPUS = [
   'google swiftshader (fallback)',

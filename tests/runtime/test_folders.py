@@ -23,7 +23,7 @@ ALLOWED: dict[str, set[str]] = {
     "start_session.js": {"fetch"},
     "worker": {"errors.js", "values", "fetch", "wasm", "webgl", "webgpu", "start_session.js"},
     "load": {
-        *("errors.js", "values", "fetch", "answers", "texts", "webgpu", "start_session.js", "worker"),
+        *("errors.js", "values", "fetch", "answers", "texts", "webgl", "webgpu", "start_session.js", "worker"),
     },
     "script": {"fetch", "worker", "load"},
     "bundle_page": {"values", "model.js"},
