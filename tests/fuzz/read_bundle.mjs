@@ -16,7 +16,7 @@ const manifest = load();
 if (globalThis[mark] !== undefined) faults.push('model.js runs a name');
 
 for (const name of readdirSync(folder).filter((name) => name.endsWith('.txt'))) {
-  const sources = (JSON.parse(read(name)).kernels ?? []).map((kernel) => kernel.source);
+  const sources = JSON.parse(read(name)).kernels?.source ?? [];
   if (sources.some((text) => text?.includes(mark))) faults.push(`${name}: a shader has a name`);
 }
 

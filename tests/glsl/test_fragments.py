@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import webnn_compile
+from device_json import read_program
 from glsl.fragments import MODELS, Array, biggest, kernels, kernels_of, one, places_of
 from kernel_checks import assert_close, inputs_for, laid_out, poison, run_kernel, taken_out
 from node_programs import need
@@ -233,11 +234,13 @@ def test_the_runtime_composes_the_same_text(tmp_path: Path) -> None:
         for kernel in kernels(name)
     ]
     program = DeviceProgram("webgl", "", tuple(made), (), (), (), (), (), (), ())
-    (tmp_path / "program.json").write_bytes(render_device(program))
+    rows = read_program(render_device(program))["kernels"]
+    unpacked = [row | {"source": kernel.source} for row, kernel in zip(rows, made, strict=True)]
+    (tmp_path / "kernels.json").write_text(json.dumps(unpacked))
     (tmp_path / "main.mjs").write_text(
         f"import {{ splitOutputs }} from {json.dumps(SPLIT_OUTPUTS.as_uri())};\n"
         "import { readFileSync } from 'node:fs';\n"
-        "const { kernels } = JSON.parse(readFileSync(new URL('./program.json', import.meta.url)));\n"
+        "const kernels = JSON.parse(readFileSync(new URL('./kernels.json', import.meta.url)));\n"
         "console.log(JSON.stringify(kernels.map((kernel) => splitOutputs(kernel, 8).map(({ source }) => source))));\n"
     )
     done = subprocess.run([need("node"), tmp_path / "main.mjs"], capture_output=True, text=True, check=False)

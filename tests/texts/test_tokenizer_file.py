@@ -61,7 +61,10 @@ def test_a_vocabulary_of_letters(tmp_path: Path) -> None:
         ('{"a": 0, "b": 1}', "it takes those of CTC, which have '<pad>'"),
         (changed("bert", lambda f: f["model"].update(vocab=[1, 2])), "a part of it is missing or of another form"),
         (changed("bert", lambda f: f["post_processor"].pop("pair")), "a part of it is missing or of another form"),
-        (changed("bert", lambda f: f.update(post_processor={"type": "New"})), "its post_processor, New, is none"),
+        (
+            changed("bert", lambda f: f.update(post_processor={"type": "New"})),
+            "its post_processor, New, is not supported",
+        ),
         (changed("bert", lambda f: f.update(truncation={"max_length": 4, "strategy": "No"})), "truncation by No"),
         (changed("bert", lambda f: f["model"]["vocab"].update({"\ud800": 7})), "a part of it is missing or of"),
     ],
