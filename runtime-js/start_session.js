@@ -39,11 +39,9 @@ import { openStore } from './fetch/keep_files.js';
  */
 
 /**
- * @typedef {object} Backend The exports of its script; all but `start` are those of wasm.
+ * @typedef {object} Backend The exports of its script.
  * @property {(plan: any, notify: (progress: import('./model.js').Progress) => void) => Promise<Session>} start
- * @property {() => import('./wasm/features.js').Variant[]} [listVariants]
- * @property {typeof import('./worker/mailbox.js').mailboxes} [mailboxes]
- * @property {import('./worker/start_threads.js').StartThreads} [startThreads]
+ * @property {typeof import('./worker/mailbox.js').mailboxes} [mailboxes] of wasm
  */
 
 /**

@@ -16,7 +16,7 @@ _FOLDERS = re.compile(r"""(?<=['"])(?:\.\.?/)+(?:[a-z_]+/)*(?=[a-z_]+\.(?:js|css
 _BACKENDS = ("backends.js", "needs.js", "workers.js")
 _PARTS = (
     *("optional.js", "optional_device.js", "optional_webgpu.js"),
-    *("kinds.js", "page_parts.js"),
+    *("kinds.js", "page_parts.js", "wasm_page.js"),
 )
 _PART = re.compile(r"^export (?:\{ (?:\w+ as )?(\w+) \} from .*|const (\w+) = [^;]*;)\n", re.MULTILINE)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..program.device_program import HostCall, Launch
-from .artifact import Artifact, DeviceArtifact
+from .artifact import Artifact, DeviceArtifact, WasmArtifact
 from .compress_files import compressed
 from .files import TEXT, BundleFile, foreign_files, hashed_file, is_bundle
 from .folder import FolderKind, WrittenFile, write_folder
@@ -73,6 +73,8 @@ def _optional_parts(artifact: Artifact) -> Iterator[str]:
         yield "tokenizers"
     if artifact.text is not None:
         yield from ("texts", "askText")
+    if any(isinstance(part, WasmArtifact) for part in artifact.backends):
+        yield from ("listVariants", "mailboxes", "startThreads")
     devices = [part for part in artifact.backends if isinstance(part, DeviceArtifact)]
     if any(part.host is not None for part in devices):
         yield "host"

@@ -12,6 +12,7 @@ import { checkNames } from '../values/check_names.js';
 import { checkInto, placeIn } from '../values/into.js';
 import { extentsOf, shownShape } from '../values/sizes.js';
 import { startWorker } from '../worker/start_worker.js';
+import * as wasmPage from '../worker/wasm_page.js';
 import * as backends from './backends.js';
 import { checkOptions, checkProfileOptions, checkRunOptions } from './check_options.js';
 import * as needs from './needs.js';
@@ -76,7 +77,7 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   const parts = manifest.backends.filter((part) => backend === 'auto' || part.backend === backend);
   const kept = cache ? { cache: storeName(manifest) } : {};
   const common = { weights, inputs, outputs, dimensions, refusals, ...kept };
-  const plan = { ...common, threads, warmup, timeout };
+  const plan = { ...common, threads, warmup, timeout, variants: wasmPage.listVariants?.() ?? [] };
   const fetching = { ...kept, signal, timeout };
   const tokenizers = manifest.tokenizers && optional.tokenizers?.start(manifest.tokenizers, tokenizerPackage, fetching);
   const answers = optional.answers?.start(manifest.answers ?? [], fetching, tokenizers?.list);
@@ -84,12 +85,10 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   /** @param {Part & { hardware: boolean }} part */
   const start = async (part) => {
     if (part.hardware) await soon(/** @type {Partial<Record<Part['backend'], Need>>} */ (needs)[part.backend]?.());
-    const arriving = inWorker && part.backend !== 'wasm' ? undefined : scriptOf(part.backend, fetching);
-    if (inWorker) return startWorker({ ...plan, ...part }, arriving, notify, signal);
-    const script = /** @type {import('../start_session.js').Backend} */ (await arriving);
-    const variants = script.listVariants?.() ?? [];
-    const startThreads = /** @type {import('../worker/start_threads.js').StartThreads} */ (script.startThreads);
-    return startSession(script, { ...plan, ...part, variants, startThreads, device, signal }, notify);
+    if (inWorker) return startWorker({ ...plan, ...part }, notify, signal);
+    const { startThreads } = wasmPage;
+    const own = { ...plan, ...part, startThreads, device, signal };
+    return startSession(await scriptOf(part.backend, fetching), own, notify);
   };
   const starting = startFirst(parts, start, weights, signal);
   /** @type {import('../start_session.js').Session | undefined} of a model that was disposed of nothing holds it any more */

@@ -1,6 +1,4 @@
-// The script of the backend wasm. The page's side of a worker needs it, too: for threads, and for runs by shared memory.
+// The script of the backend wasm.
 
-export { listVariants } from '../wasm/features.js';
 export { startWasm as start } from '../wasm/start_wasm.js';
 export { mailboxes } from './mailbox.js';
-export { startThreads } from './start_threads.js';

@@ -5,20 +5,19 @@ import { RunError, unpackError, WorkerError } from '../errors.js';
 import { BUNDLERS } from '../fetch/fetch_file.js';
 import { reasonOf } from '../fetch/unless_aborted.js';
 import { seconds, watchSilence } from '../fetch/watch_silence.js';
+import * as wasmPage from './wasm_page.js';
 import * as workers from './workers.js';
 
 /** @typedef {Omit<import('../start_session.js').Plan, 'startThreads' | 'device' | 'signal' | 'onActivity'> & import('../load/load.js').Part} PlainPlan */
-/** @typedef {import('../start_session.js').Backend} Backend */
 /** @typedef {{ resolve: (results: any[]) => void, reject: (error: Error) => void }} Waiting */
 
 /**
- * @param {Omit<PlainPlan, 'variants'>} plan
- * @param {Promise<Backend> | undefined} arriving where it has a part on the page
+ * @param {PlainPlan} plan
  * @param {(progress: import('../model.js').Progress) => void} onProgress
  * @param {AbortSignal} [signal] ends the start
  * @returns {Promise<import('../start_session.js').Session>}
  */
-export async function startWorker(plan, arriving, onProgress, signal = undefined) {
+export async function startWorker(plan, onProgress, signal = undefined) {
   const worker = create(plan.backend);
   /** @type {Map<number, Waiting>} the runs without an answer */
   const waiting = new Map();
@@ -29,8 +28,6 @@ export async function startWorker(plan, arriving, onProgress, signal = undefined
   let spare;
   /** @type {import('./mailbox.js').Mailbox | undefined} */
   let mailbox;
-  /** @type {Backend | undefined} */
-  let own;
   /** @type {Error | undefined} */
   let ended;
 
@@ -78,7 +75,7 @@ export async function startWorker(plan, arriving, onProgress, signal = undefined
         take(data.run).resolve(withShapes(data.results, data.shapes));
       } else if ('threads' in data) {
         pool?.dispose();
-        pool = data.threads && !ended ? own?.startThreads?.(data.threads, plan.timeout) : undefined;
+        pool = data.threads && !ended ? wasmPage.startThreads(data.threads, plan.timeout) : undefined;
       } else if ('join' in data) {
         pool?.join(data.join).then(
           () => worker.postMessage({ joined: {} }),
@@ -101,10 +98,7 @@ export async function startWorker(plan, arriving, onProgress, signal = undefined
           : noStart(event, plan.backend),
       );
     };
-    Promise.resolve(arriving).then((backend) => {
-      own = backend;
-      worker.postMessage({ start: { ...plan, variants: own?.listVariants?.() ?? [] } });
-    }, fail);
+    worker.postMessage({ start: plan });
   });
 
   /** @type {(inputs: import('../start_session.js').Input[], scalars: readonly number[], profile: number) => Promise<any[]>} */
@@ -114,7 +108,7 @@ export async function startWorker(plan, arriving, onProgress, signal = undefined
       const bytes = pack(inputs.filter(ArrayBuffer.isView), spare);
       spare = undefined;
       const images = inputs.map((input) => (ArrayBuffer.isView(input) ? null : input));
-      if (mailbox) own?.mailboxes?.interruptWait(mailbox);
+      if (mailbox) wasmPage.mailboxes.interruptWait(mailbox);
       worker.postMessage({ run: runs, profile, scalars, bytes, images }, [bytes]);
       waiting.set(runs++, { resolve, reject });
     });
@@ -124,8 +118,8 @@ export async function startWorker(plan, arriving, onProgress, signal = undefined
    *   options: import('../start_session.js').SessionOptions) => Promise<any[]> | undefined}
    */
   const hand = (inputs, scalars, { into = [], signal }) => {
-    const mailboxes = own?.mailboxes;
-    if (!mailboxes || !mailbox || waiting.size || ended) return undefined;
+    const { mailboxes } = wasmPage;
+    if (!mailbox || waiting.size || ended) return undefined;
     const box = mailbox;
     const run = runs;
     const done = mailboxes.sendRun(box, run, /** @type {ArrayBufferView[]} */ (inputs), scalars);

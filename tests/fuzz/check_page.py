@@ -20,7 +20,7 @@ from fuzz.case import Case, Outcome
 from fuzz.draw_page import SILENCE, PageCase, draw_page
 from fuzz.page_inputs import AFTER_DISPOSE, EITHER, RIGHT, WRONG
 from onnx_models import model, node, random
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 from server import ISOLATION, Site, serve
 from webnn_compile.driver.build import build
 from webnn_compile.driver.options import Options
@@ -87,8 +87,7 @@ def check_page(case: Case, phase: Callable[[str], None]) -> Outcome:
     page = browser.new_page()
     try:
         phase("page")
-        page.goto(site.url + "blank.html")
-        page.wait_for_selector("html[data-ready]", state="attached")
+        _open(page, site)
         site.faults.update(drawn.faults)  # type: ignore[arg-type]
         calls = [c.given[0] for c in drawn.calls] + ["model.run({ input: good() })", drawn.last, AFTER_DISPOSE]
         answers = page.evaluate(SCRIPT, [load_options(drawn), calls, PATIENCE])
@@ -96,6 +95,8 @@ def check_page(case: Case, phase: Callable[[str], None]) -> Outcome:
         if drawn.faults and not why:
             site.faults.clear()
             site.release.set()
+            if str(answers[0].get("message")).startswith("the script of the backend"):
+                _open(page, site)  # a document remembers a script that it failed to import
             mended = replace(drawn, parts=tuple(p for p in drawn.parts if p.what == "option" and p.wanted == RIGHT))
             why = judge(mended, page.evaluate(SCRIPT, [load_options(mended), calls[-3:], PATIENCE]))
     finally:
@@ -104,6 +105,11 @@ def check_page(case: Case, phase: Callable[[str], None]) -> Outcome:
         site.release = threading.Event()
     loaded = "loads" if answers[0].get("backend") else answers[0].get("name", "?")
     return Outcome("fault" if why else f"{drawn.browser}: {loaded}", *(why or ("",)))
+
+
+def _open(page: Page, site: Site) -> None:
+    page.goto(site.url + "blank.html")
+    page.wait_for_selector("html[data-ready]", state="attached")
 
 
 def load_options(drawn: PageCase) -> str:
