@@ -59,10 +59,7 @@ def merge_modules(sources: Mapping[str, str]) -> dict[str, str]:
     for file in files:
         files[file] = [m for m in every.values() if places.get(m.name) == file]
     for script, own in needs.items():
-        # What a script has that it imports, it has from there.
-        others = {m.name for other in own[:-1] if other.name in needs for m in needs[other.name]}
-        mine = [m for m in own if m.name not in others]
-        files[script] = [m for m in mine if script in ALONE or places.get(m.name, script) == script]
+        files[script] = [m for m in own if script in ALONE or places.get(m.name, script) == script]
     # model.js has the classes of errors from there.
     asked = {"errors.js"}
     for own in files.values():
