@@ -257,7 +257,5 @@ def test_equal_nodes_become_one() -> None:
 
 def test_work_is_counted_by_iterations() -> None:
     product = Load(X, (I,)) * Load(X, (I,)) + 1.0
-    assert (
-        count_work(kernel_of(Seq((For(I, Store(Y, (I,), product)), Store(N, (Const(0),), Const(1) + 1))), X, Y, N))
-        == 16
-    )
+    kernel = kernel_of(Seq((For(I, Store(Y, (I,), product)), Store(N, (Const(0),), Const(1) + 1))), X, Y, N)
+    assert count_work(kernel, kernel) == 16
