@@ -231,3 +231,25 @@ def test_a_script_that_never_arrives(page: Page, site: Site) -> None:
     finally:
         site.release.set()
         site.faults = {}
+
+
+@pytest.mark.parametrize("worker", [True, False], ids=["worker", "inline"])
+def test_a_load_that_is_aborted_while_an_adapter_is_requested_starts_nothing(
+    page: Page, site: Site, worker: bool
+) -> None:
+    open_bundle(page, site, "webgpu-or-wasm")
+    site.requests.clear()
+    script = """
+      let give;
+      const requestAdapter = () => new Promise((resolve) => { give = resolve; });
+      Object.defineProperty(navigator, 'gpu', { value: { requestAdapter } });
+      const controller = new AbortController();
+      const loading = outcome(bundle.load({ worker: argument.worker, signal: controller.signal }));
+      controller.abort();
+      const { name } = await loading;
+      give({ info: { description: argument.name } });
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      return name;
+    """
+    assert value(page, script, {"worker": worker, "name": GPU}) == "AbortError"
+    assert site.requests == []

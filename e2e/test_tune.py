@@ -90,11 +90,10 @@ def test_a_search_is_interrupted_resumed_and_used(path: Path, tmp_path: Path, br
     assert after[: len(before)] == before
     assert len({(r.key, r.candidate) for r in after}) == len(after) <= TRIALS
     assert {r.target for r in after} == {target}
-    # How many kernels get trials depends on the times, which are noise on a machine that does other work.
-    assert any(r.ratio is not None for r in after)
+    assert len({r.key for r in after if r.ratio is not None}) >= 2
     made = re.search(r"(\d+) candidates for (\d+) kernels and layers", printed)
     assert made is not None, printed
-    assert int(made[2]) >= 1
+    assert int(made[2]) >= 2
     # The space of WebGL is smaller: the search ends when it has tried all of it.
     assert int(made[1]) == TRIALS or (target == "webgl" and int(made[1]) == len(after))
 

@@ -1,11 +1,11 @@
 // Every way in which loading or running can fail. `code` distinguishes the cases of a class.
 // A wrong argument is no case of these: it rejects with a plain TypeError or RangeError.
 
-/** @typedef {{ name: string, message: string, code?: string, url?: string }} PlainError What crosses from the worker. */
+/** @typedef {{ name: string, message: string, code?: string, file?: string }} PlainError What crosses from the worker. */
 
 export class ModelError extends Error {
-  /** @type {string | undefined} the file at fault, where it is one */
-  url;
+  /** @type {string | undefined} the file at fault, where it is one: its URL, or the backend whose script it is */
+  file;
 
   /**
    * @param {string} code
@@ -78,20 +78,20 @@ const builtins = { TypeError, RangeError };
  * @returns {PlainError}
  */
 export function packError(error) {
-  const { name, message, code, url } = /** @type {ModelError} */ (
+  const { name, message, code, file } = /** @type {ModelError} */ (
     error instanceof Error ? error : new Error(String(error))
   );
-  return { name, message, code, ...(url !== undefined && { url }) };
+  return { name, message, code, ...(file !== undefined && { file }) };
 }
 
 /**
  * @param {PlainError} plain
  * @returns {Error}
  */
-export function unpackError({ name, message, code, url }) {
+export function unpackError({ name, message, code, file }) {
   if (name in classes) {
     const error = new classes[/** @type {keyof typeof classes} */ (name)](code ?? '', message);
-    return Object.assign(error, url !== undefined && { url });
+    return Object.assign(error, file !== undefined && { file });
   }
   const Builtin = name in builtins ? builtins[/** @type {keyof typeof builtins} */ (name)] : Error;
   return new Builtin(message);

@@ -61,13 +61,13 @@ def merge_modules(sources: Mapping[str, str]) -> dict[str, str]:
     for script, own in needs.items():
         files[script] = [m for m in own if script in ALONE or places.get(m.name, script) == script]
     # model.js has the classes of errors from there.
-    asked = {"errors.js"}
+    imported = {"errors.js"}
     for own in files.values():
         inside = {m.name for m in own}
-        asked.update(t for m in own for _, t in m.imports if t not in inside)
+        imported.update(t for m in own for _, t in m.imports if t not in inside)
     merged = {name: text for name, text in sources.items() if name not in every}
     for file, own in files.items():
-        public = [m.name for m in own if m.name in asked and places.get(m.name) == file]
+        public = [m.name for m in own if m.name in imported and places.get(m.name) == file]
         if own or file == COMMON:
             merged[file] = _file(own, needs.get(file, own), places, public, modules.get(file))
     return merged

@@ -32,7 +32,7 @@ export async function fetchFile(spec, target, onBytes, downloads = watchDownload
     downloads.store?.keep(spec.sha256, unshared(target));
   } catch (error) {
     // Silence is no fault of this file.
-    if (error instanceof ModelError && error.code !== 'stalled') error.url = spec.url;
+    if (error instanceof ModelError && error.code !== 'stalled') error.file = spec.url;
     throw error;
   }
 }

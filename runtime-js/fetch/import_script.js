@@ -10,7 +10,7 @@ import { unlessAborted } from './unless_aborted.js';
  * @param {import('./watch_downloads.js').Downloads} downloads
  * @param {string} [hint] what to do where it did not load
  * @returns {Promise<T>}
- * @throws {DownloadError} `stalled`, or `network` with `url`
+ * @throws {DownloadError} `stalled`, or `network` with `file`
  */
 export async function importScript(what, importing, downloads, hint = '') {
   try {
@@ -19,6 +19,6 @@ export async function importScript(what, importing, downloads, hint = '') {
     if (error instanceof DownloadError) throw error; // silence
     const { message } = /** @type {Error} */ (error);
     const text = `the script of ${what} did not load (${message})${hint}`;
-    throw Object.assign(new DownloadError('network', text), { url: what });
+    throw Object.assign(new DownloadError('network', text), { file: what });
   }
 }

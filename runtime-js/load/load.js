@@ -84,7 +84,8 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   const inWorker = worker && typeof Worker === 'function';
   /** @param {Part & { hardware: boolean }} part */
   const start = async (part) => {
-    if (part.hardware) await soon(/** @type {Partial<Record<Part['backend'], Need>>} */ (needs)[part.backend]?.());
+    if (part.hardware) await soon(/** @type {Partial<Record<Part['backend'], Need>>} */ (needs)[part.backend]);
+    if (signal?.aborted) throw reasonOf(signal);
     if (inWorker) return startWorker({ ...plan, ...part }, notify, signal);
     const { startThreads } = wasmPage;
     const own = { ...plan, ...part, startThreads, device, signal };
@@ -190,11 +191,17 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
 /** @typedef {() => Promise<void>} Need */
 
 /**
- * An answer that rejects within a second: of a browser that answers later the session's own start says more.
- * @param {Promise<void> | undefined} answer
+ * Waits for a check, a second at most: of a browser that takes longer the session's own start says more.
+ * @param {Need | undefined} need
  */
-const soon = (answer) => Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 1000))]);
-
+async function soon(need) {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, 1000);
+  });
+  await Promise.race([need?.(), late]).finally(() => clearTimeout(timer));
+}
 /** @param {TensorSpec} spec */
 const publish = ({ offset, ...spec }) => Object.freeze({ ...spec, shape: Object.freeze(shownShape(spec.shape)) });
 

@@ -31,7 +31,7 @@ export async function startFirst(parts, start, weights, signal = undefined) {
     } catch (error) {
       if (!(error instanceof ModelError) || parts.length === 1 || signal?.aborted) throw error;
       // The next backend needs the weights, too, and after silence it would wait as long again.
-      const own = error.url !== undefined && !weights.some(({ url }) => url === error.url);
+      const own = error.file !== undefined && !weights.some(({ url }) => url === error.file);
       if (own) faulty ??= error;
       // A GPU that is lost again and again is of no use either.
       else if (!(error instanceof UnsupportedError || error instanceof DeviceLostError)) throw error;

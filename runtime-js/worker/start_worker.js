@@ -168,7 +168,7 @@ function noStart({ message }, backend = undefined) {
   const allowed = "worker-src 'self', for a script of another origin that and blob:";
   const hint = `does a Content-Security-Policy allow it (${allowed})? Or load with { worker: false }`;
   const text = `the worker did not start${why}: is its script beside model.js (${BUNDLERS})? ${hint}`;
-  return Object.assign(new WorkerError('start', text), { url: backend });
+  return Object.assign(new WorkerError('start', text), { file: backend });
 }
 
 /**
