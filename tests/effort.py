@@ -18,13 +18,13 @@ Effort = Literal["check", "ci", "all"]
 ROWS_OF_BACKENDS: Mapping[Effort, Mapping[str, int]] = {
     "check": {"evaluate": 8, "native": 8}
     | dict.fromkeys(("c", "wasm", "wasm-relaxed", "wasm-signed", "webgpu", "webgl", "opencl", "cuda"), 64),
-    "ci": {"opencl": 8, "cuda": 24, "c": 8, "wasm-relaxed": 4, "wasm-signed": 16},
+    "ci": {"opencl": 16, "cuda": 48, "c": 16, "wasm-relaxed": 8, "wasm-signed": 16},
     "all": {},
 }
 """By backend: every so many rows of the operator table, where not all run. A new backend has an 8 under `ci`. CUDA is
 emulated where there is no such GPU, which takes a second for a row."""
 
-ROWS_IN_BROWSERS: Mapping[Effort, int] = {"check": 1, "ci": 3, "all": 1}
+ROWS_IN_BROWSERS: Mapping[Effort, int] = {"check": 1, "ci": 6, "all": 1}
 """Every so many of those run as bundles in a browser, too."""
 
 MANY_KERNELS = ("attention", "compress", "gru", "lstm", "nonmaxsuppression", "nonzero", "rnn", "topk", "unique")
@@ -42,12 +42,15 @@ SPECIAL_ROWS: Mapping[Effort, Mapping[str, int]] = {
 }
 """By target: of the rows with NaN, infinities and the ends of integers every so many; none of other targets."""
 
-PROVED_ROWS: Mapping[Effort, int] = {"check": 8, "ci": 2, "all": 1}
+PROVED_ROWS: Mapping[Effort, int] = {"check": 8, "ci": 4, "all": 1}
 """Every so many rows whose accesses are proved for all targets (`test_kernel_bounds`)."""
+
+TINT_ROWS: Mapping[Effort, int] = {"check": 8, "ci": 6, "all": 1}
+"""Every so many rows whose kernels another compiler of WGSL checks (`wgsl/test_tint`)."""
 
 NODE_TESTS: Mapping[Effort, Mapping[str, int]] = {
     "check": {"native": 8} | dict.fromkeys(("wasm", "c", "opencl", "cuda"), 64),
-    "ci": {"wasm": 4, "c": 8, "opencl": 16, "cuda": 64},
+    "ci": {"native": 2, "wasm": 8, "c": 16, "opencl": 48, "cuda": 128},
     "all": {},
 }
 """By target: of ONNX's node tests every so many, where not all run. What they show of an operator, the table shows of
@@ -65,7 +68,7 @@ NETWORKS_ON_BACKENDS = {
 """By target: of the exported networks every so many, unless all run: they take seconds each, and browsers run every one
 (`e2e/test_exported_models`)."""
 
-TRIPLES: Mapping[Effort, int] = {"check": 48, "ci": 300, "all": 2000}
+TRIPLES: Mapping[Effort, int] = {"check": 48, "ci": 200, "all": 2000}
 """Triples of kernel, choices and target, drawn by `schedule/test_choices`."""
 
 PROGRAMS: Mapping[Effort, Mapping[str, int]] = {
@@ -81,21 +84,21 @@ FEW_PROGRAMS: Mapping[Effort, int] = {"check": 1, "ci": 5, "all": 250}
 QUANTA: Mapping[Effort, Mapping[str, int]] = {
     "check": {"native": 12, "wasm": 2},
     "ci": {
-        "native": 60,
-        "wasm": 16,
-        "wasm-relaxed": 12,
-        "wasm-signed": 12,
-        "c": 4,
-        "opencl": 4,
-        "webgpu": 12,
-        "webgl": 12,
+        "native": 40,
+        "wasm": 10,
+        "wasm-relaxed": 6,
+        "wasm-signed": 6,
+        "c": 2,
+        "opencl": 2,
+        "webgpu": 6,
+        "webgl": 6,
     },
     "all": dict.fromkeys(("native", "wasm", "wasm-relaxed", "wasm-signed", "c"), 2000)
     | dict.fromkeys(("opencl", "webgpu", "webgl"), 300),
 }
 """By target: so many random graphs of quantised tensors (`test_random_quanta`)."""
 
-VARIANTS_OF_NODES: Mapping[Effort, int] = {"check": 64, "ci": 8, "all": 1}
+VARIANTS_OF_NODES: Mapping[Effort, int] = {"check": 64, "ci": 16, "all": 1}
 """Every so many of the small changes to a node (`fuzz/vary_node`) run; there are 98,000."""
 
 FEW = 8
@@ -106,21 +109,31 @@ SAMPLED: Mapping[str, int] = {
     "e2e/test_compile_in_page.py::test_models_give_the_command_lines_files_and_the_references_results": 2,
     "e2e/test_control_flow.py::test_any_size_and_any_way": 2,
     "e2e/test_devices.py::test_500_runs_create_nothing": 2,
-    "e2e/test_tune.py::test_a_search_is_interrupted_resumed_and_used": 2,
+    "e2e/test_tune.py::test_a_search_is_interrupted_resumed_and_used": 5,
+    "tests/c/test_op_table_in_c.py::test_operator": 2,
+    "tests/cli/test_command_line.py::test_dump_after_every_stage": 3,
+    "tests/gpu/test_extremes.py::test_extremes": 2,
     "tests/gpu/test_winograd_on_devices.py::test_a_device_computes_by_tiles": 3,
+    "tests/graph/test_integer_products.py::test_products_of_activations": 2,
+    "tests/graph/test_passes.py::test_light_models": 3,
     "tests/ops/test_along_sizes_that_vary.py::test_every_length_elsewhere": 4,
     "tests/ops/test_resize_varying.py::test_by_scales": 4,
     "tests/ops/test_resize_varying.py::test_to_sizes_of_a_run": 4,
-    "tests/tensor/test_winograd.py::test_every_target_computes_by_tiles": 3,
-    "tests/tensor/test_winograd.py::test_in_bands": 3,
+    "tests/pictures/test_take_pictures.py::test_targets": 2,
+    "tests/schedule/test_tensorize.py::test_products_of_workgroups": 2,
+    "tests/schedule/test_word_products.py::test_rows_of_windows_of_few_channels_are_words": 2,
+    "tests/tensor/test_winograd.py::test_every_target_computes_by_tiles": 6,
+    "tests/tensor/test_winograd.py::test_in_bands": 6,
     "tests/test_compile_time.py::test_work_grows_like_the_model": 2,
     "tests/test_control_flow.py::test_any_size_and_any_way": 2,
-    "tests/test_exported_models.py::test_agrees_with_onnxruntime_at_every_size": 2,
+    "tests/test_exported_models.py::test_agrees_with_onnxruntime_at_every_size": 3,
     "tests/test_large_models.py::test_wide_nodes": 2,
     "tests/test_light_models.py::test_agrees_with_the_reference_output": 4,
     "tests/test_light_models.py::test_with_random_weights_agrees_with_onnxruntime": 2,
     "tests/test_long_sums.py::test_long_sums": 5,
     "tests/test_models.py::test_agrees_with_onnxruntime": 2,
+    "tests/test_prepared_constants.py::test_what_is_shipped_and_results": 2,
+    "tests/test_quantised_models.py::test_results_are_within_a_step": 2,
 }
 """Functions of which CI takes one parameter set in so many."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..dtypes import BOOL
-from .nodes import Const, Expr, ExprLike, Select, Unary, binary, expr
+from .nodes import Binary, Const, Expr, ExprLike, Select, Unary, binary, expr
 from .reduction import WITHOUT_NAN
 
 
@@ -54,5 +54,7 @@ def all_of(*conds: Expr) -> Expr:
     """Conjunction; true for none."""
     result: Expr | None = None
     for c in conds:
-        result = c if result is None else result & c
+        if c.dtype != BOOL:
+            raise TypeError(f"all_of: an operand of {c.dtype}")
+        result = c if result is None else Binary("&", result, c)  # not `&`, which walks down to the type of `result`
     return Const(True, BOOL) if result is None else result

@@ -5,7 +5,10 @@ import { UnsupportedError } from '../errors.js';
 /** Frees all its resources, which browsers else do at garbage collection. */
 export const lose = (/** @type {WebGL2RenderingContext} */ gl) => gl.getExtension('WEBGL_lose_context')?.loseContext();
 
-/** @throws {UnsupportedError} `backend` */
+/**
+ * A context that draws into float32 textures.
+ * @throws {UnsupportedError} `backend`
+ */
 export function createContext() {
   const canvas =
     typeof OffscreenCanvas === 'function' ? new OffscreenCanvas(1, 1) : globalThis.document?.createElement('canvas');
@@ -21,6 +24,10 @@ export function createContext() {
   const fast = open(true);
   const gl = fast ?? open(false);
   if (!gl) throw new UnsupportedError('backend', 'this browser offers no WebGL 2 here');
+  if (!gl.getExtension('EXT_color_buffer_float')) {
+    lose(gl);
+    throw new UnsupportedError('backend', 'WebGL 2 cannot draw into float32 textures here (no EXT_color_buffer_float)');
+  }
   const info = gl.getExtension('WEBGL_debug_renderer_info');
   const name = gl.getParameter(info ? info.UNMASKED_RENDERER_WEBGL : gl.RENDERER);
   return { gl, adapter: `${name}${fast ? '' : ' (fallback)'}` };

@@ -45,8 +45,6 @@ const values = [16777215, 2 ** -40, -1]; // need 24 bits, a wide exponent, a sig
  * @param {WebGL2RenderingContext} gl
  */
 function probe(gl) {
-  if (!gl.getExtension('EXT_color_buffer_float'))
-    throw new UnsupportedError('backend', 'WebGL 2 cannot draw into float32 textures here (no EXT_color_buffer_float)');
   const format = gl.getShaderPrecisionFormat(gl.FRAGMENT_SHADER, gl.HIGH_FLOAT);
   if (!format || format.precision < 23)
     throw new UnsupportedError('backend', 'WebGL 2 computes with less than 32 bits in fragment shaders here');

@@ -209,23 +209,22 @@ def test_every_level_computes_the_same(level: str, path: Path, tmp_path: Path) -
     ]
 
 
-@pytest.mark.parametrize("level", [0, 2])
-def test_dump_after_every_stage(level: int, path: Path, tmp_path: Path) -> None:
-    for stage in stages("wasm", level):
-        options = (*SHAPE, "--targets", "wasm", "--opt-level", str(level), "--force", "--dump", f"after:{stage}")
-        result = run(path, "--out", tmp_path / "out", *options)
-        assert result.exit_code == 0, result.output
-        text = result.output
-        if stage == "llvm":
-            assert text.count("define ") > 1
-            assert 'target triple = "wasm32' in text
-        elif stage in ("import", "fold_constants", "convert_float16", "merge_duplicates", "share_transposes"):
-            assert re.search(r"graph test\n  input x: float32\[1, 3, 8, 8\]\n", text), stage
-            assert "  output probabilities: float32[1, 5]\n" in text
-        elif stage in ("build_kernel", "schedule_cpu", "unroll_loops", "lower_float16"):
-            assert len(re.findall(r"^  for \w+", text, re.MULTILINE)) > 3, stage
-        else:
-            assert len(text.splitlines()) > 30, stage
+@pytest.mark.parametrize(("level", "stage"), [(level, stage) for level in (0, 2) for stage in stages("wasm", level)])
+def test_dump_after_every_stage(level: int, stage: str, path: Path, tmp_path: Path) -> None:
+    options = (*SHAPE, "--targets", "wasm", "--opt-level", str(level), "--dump", f"after:{stage}")
+    result = run(path, "--out", tmp_path / "out", *options)
+    assert result.exit_code == 0, result.output
+    text = result.output
+    if stage == "llvm":
+        assert text.count("define ") > 1
+        assert 'target triple = "wasm32' in text
+    elif stage in ("import", "fold_constants", "convert_float16", "merge_duplicates", "share_transposes"):
+        assert re.search(r"graph test\n  input x: float32\[1, 3, 8, 8\]\n", text)
+        assert "  output probabilities: float32[1, 5]\n" in text
+    elif stage in ("build_kernel", "schedule_cpu", "unroll_loops", "lower_float16"):
+        assert len(re.findall(r"^  for \w+", text, re.MULTILINE)) > 3
+    else:
+        assert len(text.splitlines()) > 30
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from device_constructs import DEVICE_CONSTRUCTS
+from effort import TINT_ROWS, effort_of, every_nth_row
 from op_table import all_cases, feeds, make_model
 from tint import assert_valid, complaints
 from webnn_compile.frontends.model_inputs import ModelInputs
@@ -17,18 +18,21 @@ from webnn_compile.simt.lower import SUBGROUP_PASSES, TREE_PASSES, lower
 from webnn_compile.wgsl import WebGpu, render
 
 
-def test_kernels_of_the_operator_table() -> None:
+def test_kernels_of_the_operator_table(request: pytest.FixtureRequest) -> None:
     backend = WebGpu()
     sources: set[str] = set()
+    every = TINT_ROWS[effort_of(request.config)]
     for case in all_cases():
+        if not every_nth_row(case.id, every):
+            continue
         shapes = {name: a.shape for name, a in feeds(case).items()}
         lowered = lower_model(
             run_graph_passes(import_model(make_model(case), ModelInputs(shapes))), policy=backend.layouts
         )
         for kernel in compile_for_device(lowered, plan_for_device(lowered, backend, Weights())).kernels:
             sources |= {kernel.source, kernel.with_subgroups or kernel.source}
-    assert len(sources) > 500
-    assert sum("subgroupAdd" in s for s in sources) > 5
+    assert len(sources) > 1000 // every
+    assert sum("subgroupAdd" in s for s in sources) > 12 // every
     assert_valid(sorted(sources))
 
 
