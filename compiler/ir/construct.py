@@ -56,5 +56,5 @@ def all_of(*conds: Expr) -> Expr:
     for c in conds:
         if c.dtype != BOOL:
             raise TypeError(f"all_of: an operand of {c.dtype}")
-        result = c if result is None else Binary("&", result, c)  # not `&`, which walks down to the type of `result`
+        result = c if result is None else Binary("and", result, c)  # not `&`, which walks down to the type of `result`
     return Const(True, BOOL) if result is None else result
