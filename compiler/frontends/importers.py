@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,9 +29,9 @@ HEAD = 64
 
 @dataclass(frozen=True, slots=True)
 class Importer:
-    """The row of a format, by its `name`. Files of it start with one of `first_bytes` or have one of `suffixes` (lower
-    case); `is_model` is true of what its package has in memory. `load` returns the graph, or raises InputError or
-    UnsupportedError; `describe` only reads what the file says of itself."""
+    """The row of a format, by its `name`. Files of it have one of `first_bytes` from `offset` on, or one of `suffixes`
+    (lower case); `is_model` is true of what its package has in memory. `load` returns the graph, or raises InputError
+    or UnsupportedError; `describe` only reads what the file says of itself."""
 
     name: str
     suffixes: tuple[str, ...]
@@ -38,6 +39,11 @@ class Importer:
     is_model: Callable[[object], bool]
     load: Callable[[Model, ModelInputs, CompileMemory | None], Graph]
     describe: Callable[[Model], ModelCard]
+    offset: int = 0
+
+    def begins(self, head: bytes) -> bool:
+        """Whether a file with these first bytes is of the format."""
+        return head[self.offset :].startswith(self.first_bytes)
 
 
 def _is_onnx(model: object) -> bool:
@@ -58,10 +64,43 @@ def _describe_onnx(model: Model) -> ModelCard:
     return describe(model)
 
 
+def _load_tflite(model: Model, inputs: ModelInputs, memory: CompileMemory | None) -> Graph:
+    _need("TFLite", "tflite", "flatbuffers")
+    from .tflite import import_model as import_tflite
+
+    return import_tflite(_file(model), inputs, memory)
+
+
+def _describe_tflite(model: Model) -> ModelCard:
+    _need("TFLite", "tflite", "flatbuffers")
+    from .tflite import describe
+
+    return describe(_file(model))
+
+
+def _need(format: str, *packages: str) -> None:
+    """Raises InputError where a package that reads the format is missing, as in the page that compiles."""
+    missing = [name for name in packages if find_spec(name) is None]
+    if missing:
+        raise InputError(
+            f"{format} models are read by {' and '.join(packages)}, and {' and '.join(missing)} cannot be imported; "
+            f"install with `pip install {' '.join(missing)}`, or give an ONNX model"
+        )
+
+
+def _file(model: Model) -> str | Path | bytes:
+    """A model of a format whose package has nothing in memory."""
+    assert isinstance(model, str | Path | bytes)
+    return model
+
+
 # Exporters write the version first; protobuf allows any of a ModelProto's fields there.
 _ONNX_TAGS = (b"\x08", b"\x12", b"\x1a", b"\x22", b"\x28", b"\x32", b"\x3a", b"\x42", b"\x72", b"\xa2\x01", b"\xca\x01")
 
-IMPORTERS: list[Importer] = [Importer("ONNX", (".onnx",), _ONNX_TAGS, _is_onnx, _load_onnx, _describe_onnx)]
+IMPORTERS: list[Importer] = [
+    Importer("ONNX", (".onnx",), _ONNX_TAGS, _is_onnx, _load_onnx, _describe_onnx),
+    Importer("TFLite", (".tflite",), (b"TFL3",), lambda model: False, _load_tflite, _describe_tflite, offset=4),
+]
 """The first of them reports files that cannot be read."""
 
 
@@ -90,7 +129,8 @@ def find_importer(model: Model) -> Importer:
     head = model[:HEAD] if isinstance(model, bytes) else _head(model)
     name, suffix = ("the model", "") if isinstance(model, bytes) else (Path(model).name, Path(model).suffix.lower())
     other = find_other_format(head)
-    fitting = [i for i in IMPORTERS if other is None and head.startswith(i.first_bytes)]
+    fitting = [i for i in IMPORTERS if other is None and i.begins(head)]
+    fitting.sort(key=lambda i: -len(i.first_bytes[0]))  # the offset that begins a flatbuffer may be a tag of protobuf
     fitting += [i for i in IMPORTERS if suffix in i.suffixes]
     if fitting or not head:
         return (*fitting, IMPORTERS[0])[0]

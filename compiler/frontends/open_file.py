@@ -7,6 +7,8 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
+from ..errors import InputError
+
 _FLAGS = ("O_BINARY", "O_CLOEXEC", "O_NOCTTY", "O_NOINHERIT", "O_NONBLOCK")
 """The flags that the system has: without O_NONBLOCK, opening a pipe waits for a writer."""
 
@@ -30,3 +32,27 @@ def open_file(path: Path) -> tuple[BinaryIO, int]:
     except BaseException:
         os.close(handle)
         raise
+
+
+def read_file(path: Path, what: str, limit: float = float("inf")) -> bytes:
+    """The bytes of the file at `path`, which is to be `what`, such as "an ONNX file". Raises InputError where there is
+    none, or one of `limit` bytes or more."""
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; give the path of {what}")
+    try:
+        file, size = open_file(path)
+        with file:
+            if size >= limit:
+                raise InputError(
+                    f"{path} has {size} bytes, and {what} has fewer than {limit}; save the model with "
+                    "its weights as external data"
+                )
+            return file.read()
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file; check the path") from None
+    except NotRegular:
+        raise InputError(f"{path} is a pipe or a device; give the path of {what}") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}; check its permissions") from None
+    except ValueError as error:
+        raise InputError(f"{str(path)!r} can be no path ({error}); give the path of {what}") from None

@@ -53,7 +53,6 @@ def test_a_model_may_begin_with_any_field(first: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "data", "what"),
     [
-        ("net.tflite", b"\x1c\0\0\0TFL3 rest", r"a TensorFlow Lite model; convert .* with python -m tf2onnx\.convert"),
         (
             "net.pt",
             b"PK\x03\x04 rest",
@@ -74,21 +73,22 @@ def test_a_model_may_begin_with_any_field(first: Any) -> None:
 )
 def test_other_formats_say_what_to_do(name: str, data: bytes, what: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(data)
-    refused(tmp_path / name, rf"^{name} is not an ONNX model but {what}")
+    refused(tmp_path / name, rf"^{name} is not an ONNX or TFLite model but {what}")
     if data != b"some words":
-        refused(data, rf"^the model is not an ONNX model but {what}")
+        refused(data, rf"^the model is not an ONNX or TFLite model but {what}")
 
 
 def test_what_nothing_knows_gets_the_supported_formats(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("just some words")
     message = (
-        r"is not an ONNX model; give a file of ONNX \(\.onnx\), or export the model to ONNX, with torch\.onnx\.export"
+        r"is not an ONNX or TFLite model; give a file of ONNX \(\.onnx\), TFLite \(\.tflite\), or export the model to "
+        r"ONNX, with torch\.onnx\.export"
     )
     refused(tmp_path / "notes.txt", rf"^notes\.txt {message}")
     refused(bytes(100), f"^the model {message}")
     refused(tmp_path, "is a folder; give the path of an ONNX file")
     refused(tmp_path / "none.tflite", r"none\.tflite: there is no such file")
-    refused(7, r"an object of type int is no model; give a path, bytes, or a model of ONNX \(\.onnx\)")
+    refused(7, r"an object of type int is no model; give a path, bytes, or a model of ONNX \(\.onnx\), TFLite")
 
 
 def test_an_importer_in_the_table_is_used_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,5 +114,7 @@ def test_an_importer_in_the_table_is_used_and_named(tmp_path: Path, monkeypatch:
     assert describe_model(tmp_path / "net").operators == {"Relu": 1, "Neg": 1}
     report = build(tmp_path / "net.words", tmp_path / "bundle", options, lambda _: None, lambda _: None)
     assert report.operators == {"Relu": 1, "Neg": 1}
-    refused(b"just some words", r"is not an ONNX or Words model; give a file of ONNX \(\.onnx\), Words \(\.words\)")
-    refused(b"PK\x03\x04", "is not an ONNX or Words model but a zip archive")
+    refused(
+        b"just some words", r"is not an ONNX or TFLite or Words model; give .* TFLite \(\.tflite\), Words \(\.words\)"
+    )
+    refused(b"PK\x03\x04", "is not an ONNX or TFLite or Words model but a zip archive")

@@ -10,7 +10,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from ...errors import InputError
 from ...system.limits import CompileMemory
-from ..open_file import NotRegular, open_file
+from ..open_file import read_file
 from ..other_formats import TO_ONNX, find_other_format
 
 
@@ -42,9 +42,8 @@ def read_model(
     if isinstance(model, bytes):
         return _parse(model, "the model"), Source("the model", memory=memory)
     path = Path(model)
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; give the path of an ONNX file")
-    return _parse(_read(path), path.name), Source(path.name, _folders(path), memory)
+    data = read_file(path, "an ONNX file", LARGEST_FILE)
+    return _parse(data, path.name), Source(path.name, _folders(path), memory)
 
 
 def external_files(path: Path) -> list[Path]:
@@ -55,26 +54,6 @@ def external_files(path: Path) -> list[Path]:
         return []
     data = (entry for tensor in model.graph.initializer for entry in tensor.external_data)
     return list(dict.fromkeys(path.parent / entry.value for entry in data if entry.key == "location"))
-
-
-def _read(path: Path) -> bytes:
-    try:
-        file, size = open_file(path)
-        with file:
-            if size >= LARGEST_FILE:
-                raise InputError(
-                    f"{path} has {size} bytes, and an ONNX file has fewer than {LARGEST_FILE}; save the model with "
-                    "its weights as external data"
-                )
-            return file.read()
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file; check the path") from None
-    except NotRegular:
-        raise InputError(f"{path} is a pipe or a device; give the path of an ONNX file") from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}; check its permissions") from None
-    except ValueError as error:
-        raise InputError(f"{str(path)!r} can be no path ({error}); give the path of an ONNX file") from None
 
 
 def _folders(path: Path) -> tuple[Path, ...]:

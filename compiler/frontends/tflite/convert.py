@@ -1,0 +1,144 @@
+"""From a TFLite model to an ONNX model of the same operators, whose nodes and values keep the names of TFLite's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import onnx
+
+from ...errors import InputError, UnsupportedError
+from ..model_builder import ModelBuilder, Shape
+from .call import Call, Scope
+from .images import Images
+from .operators import CUSTOM, OPERATORS
+from .read_model import DAMAGES, Model, Operator, Subgraph, Tensor
+from .types import onnx_type, stored_type
+
+_SHOWN = 3
+"""So many names are shown of each kind of problem."""
+
+
+def convert(model: Model) -> onnx.ModelProto:
+    """Inputs and outputs have the names of the first signature of the main subgraph, or else those of their tensors.
+
+    Raises UnsupportedError, which names all that is not supported.
+    """
+    main = model.subgraphs[0]
+    _check_operators(model)
+    builder = ModelBuilder(model.name)
+    scope = Scope(model, main, builder, Images(builder), _convert_operators)
+    signature = next((s for s in model.signatures if s.subgraph == 0), None)
+    names_in = {} if signature is None else signature.inputs
+    names_out = {} if signature is None else signature.outputs
+    for number, i in enumerate(main.inputs):
+        tensor = main.tensors[i]
+        name = names_in.get(i) or tensor.name or f"input_{number}"
+        scope.values[i] = builder.input(name, onnx_type(tensor.dtype), _declared(tensor, name))
+    # What is an output keeps that name for itself.
+    outputs = [
+        builder.name(names_out.get(i) or main.tensors[i].name or f"output_{n}") for n, i in enumerate(main.outputs)
+    ]
+    _convert_operators(scope)
+    for i, name in zip(main.outputs, outputs, strict=True):
+        value = scope.values.get(i)
+        if value is None:
+            raise UnsupportedError(f"{model.name}: nothing computes its output {name!r}")
+        builder.node("Identity", [value], name, outputs=[name])
+        builder.output(name, onnx_type(main.tensors[i].dtype), None)
+    return builder.model(model.description)
+
+
+def _convert_operators(scope: Scope) -> None:
+    """Adds the constants and operators of the scope's subgraph."""
+    for i, tensor in enumerate(scope.subgraph.tensors):
+        if tensor.data is not None and i not in scope.values and tensor.dtype != "string":
+            scope.values[i] = scope.builder.constant(tensor.data, tensor.name, stored_type(tensor))
+    problems: dict[str, None] = {}
+    for operator in scope.subgraph.operators:
+        handler = (CUSTOM if operator.is_custom else OPERATORS)[operator.kind]
+        try:
+            handler(Call(scope, operator))
+        except DAMAGES as error:
+            where = f"{operator.kind} ({_named(operator, scope.subgraph)!r})"
+            raise InputError(
+                f"{scope.model.name} is not a valid TFLite model: {where}: {type(error).__name__}: {error}; convert it "
+                "again, or report this with the model"
+            ) from error
+        except UnsupportedError as error:
+            problems[str(error)] = None
+            for i in operator.outputs:  # so that the rest can still be looked at
+                scope.values.setdefault(i, _stand_in(scope, scope.subgraph.tensors[i]))
+    if problems:
+        raise _unsupported(scope.model, list(problems))
+
+
+def _check_operators(model: Model) -> None:
+    kinds: dict[tuple[str, bool], list[str]] = {}
+    for subgraph in model.subgraphs:
+        for o in subgraph.operators:
+            if o.kind not in (CUSTOM if o.is_custom else OPERATORS):
+                kinds.setdefault((o.kind, o.is_custom), []).append(_named(o, subgraph))
+    if kinds:
+        by_count = sorted(kinds.items(), key=lambda item: (-len(item[1]), item[0]))
+        raise _unsupported(model, [_kind(kind, is_custom, names) for (kind, is_custom), names in by_count])
+
+
+def _kind(kind: str, is_custom: bool, names: list[str]) -> str:
+    count = f"{len(names)} operator{'s' if len(names) > 1 else ''}"
+    shown = ", ".join(map(repr, names[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")
+    return f"{kind}{' (custom)' if is_custom else ''}: {count} {shown}{_advice(kind, is_custom)}"
+
+
+_OF_STATE = ("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE")
+
+
+def _advice(kind: str, is_custom: bool) -> str:
+    """Advice for an operator that is not supported, where there is any."""
+    if is_custom and kind.startswith("Flex"):
+        return "; it is TensorFlow's own: convert the model without SELECT_TF_OPS"
+    if kind in _OF_STATE:
+        return "; it keeps values from one run to the next: convert the form of the model that takes and returns them"
+    if kind.startswith("STABLEHLO"):
+        return "; convert the model to TFLite's own operators"
+    return ""
+
+
+def _named(o: Operator, subgraph: Subgraph) -> str:
+    named = (*o.outputs, *o.inputs)
+    return subgraph.tensors[named[0]].name if named and named[0] >= 0 else ""
+
+
+def _unsupported(model: Model, lines: Sequence[str]) -> UnsupportedError:
+    listed = "".join(f"\n  {line}" for line in lines)
+    return UnsupportedError(
+        f"{model.name} needs what is not supported, {len(lines)} in all:{listed}\n"
+        "Replace or remove these in the model, or convert it in another way."
+    )
+
+
+def _stand_in(scope: Scope, tensor: Tensor) -> str:
+    zeros = np.zeros(tensor.shape, np.float32)
+    return scope.builder.node("Cast", [scope.builder.constant(zeros)], tensor.name, to=onnx_type(tensor.dtype))
+
+
+def _declared(tensor: Tensor, name: str) -> Shape:
+    """Free dimensions are named after their input."""
+    return [f"{name}_{d}" if n < 0 else n for d, n in enumerate(tensor.signature)]
+
+
+def usual_sizes(model: Model) -> dict[str, int]:
+    """By the name of a free dimension the size that the file itself has for it."""
+    main = model.subgraphs[0]
+    signature = next((s for s in model.signatures if s.subgraph == 0), None)
+    found = {}
+    for number, i in enumerate(main.inputs):
+        t = main.tensors[i]
+        name = (signature.inputs.get(i) if signature else None) or t.name or f"input_{number}"
+        found.update({str(d): n for d, n in zip(_declared(t, name), t.shape, strict=True) if isinstance(d, str)})
+    return found
+
+
+def count_operators(model: Model) -> dict[str, int]:
+    return dict(Counter(o.kind for s in model.subgraphs for o in s.operators).most_common())

@@ -1,0 +1,64 @@
+"""From a TFLite model to a Graph, by way of an ONNX model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+from pathlib import Path
+
+from ...errors import InputError, UnsupportedError
+from ...graph.ir import Graph
+from ...system.limits import CompileMemory
+from ..model_card import ModelCard, Port
+from ..model_inputs import Dim, ModelInputs
+from ..onnx import import_model as import_onnx
+from .convert import convert, count_operators, usual_sizes
+from .read_model import read_model
+
+
+def import_model(
+    model: str | Path | bytes, inputs: ModelInputs | None = None, memory: CompileMemory | None = None
+) -> Graph:
+    """The graph of a TFLite model. Free dimensions that `inputs` leave open have the sizes that the file has for them.
+
+    Raises InputError for what is no such file or does not fit `inputs`, and one UnsupportedError that names everything
+    that is not supported.
+    """
+    read = read_model(model)
+    chosen = inputs or ModelInputs()
+    usual = {name: Dim(n, n) for name, n in usual_sizes(read).items() if not _is_given(name, chosen)}
+    converted = convert(read)
+    try:
+        return import_onnx(converted, replace(chosen, dims={**usual, **chosen.dims}), memory)
+    except (InputError, UnsupportedError):
+        if not usual:
+            raise
+        # Where those sizes fit nothing, as the 1 of a sound's length, the message is that of free dimensions.
+        return import_onnx(convert(read), chosen, memory)
+
+
+def _is_given(dimension: str, chosen: ModelInputs) -> bool:
+    return dimension in chosen.dims or dimension.rpartition("_")[0] in chosen.shapes
+
+
+def describe(model: str | Path | bytes) -> ModelCard:
+    """Raises InputError for what is no TFLite model."""
+    read = read_model(model)
+    main = read.subgraphs[0]
+    signature = next((s for s in read.signatures if s.subgraph == 0), None)
+    tensors = [t for s in read.subgraphs for t in s.tensors if t.data is not None]
+
+    def port(i: int, names: dict[int, str]) -> Port:
+        t = main.tensors[i]
+        return Port(names.get(i) or t.name, t.dtype, tuple(None if n < 0 else n for n in t.signature))
+
+    return ModelCard(
+        name=read.name,
+        producer="TensorFlow Lite",
+        opset=0,
+        operators=count_operators(read),
+        parameters=sum(prod(t.shape) for t in tensors if t.dtype.startswith(("float", "int4", "int8", "uint8"))),
+        inputs=tuple(port(i, dict(signature.inputs) if signature else {}) for i in main.inputs),
+        outputs=tuple(port(i, dict(signature.outputs) if signature else {}) for i in main.outputs),
+        description=read.description,
+    )

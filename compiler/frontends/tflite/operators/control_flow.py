@@ -1,0 +1,88 @@
+"""Branches and loops, whose graphs are subgraphs of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import onnx
+
+from ..call import Call, Handler, Scope
+from ..images import Images
+from ..read_model import Tensor
+from ..types import onnx_type
+
+
+def _region(call: Call, index: int, name: str) -> Scope:
+    model = call.scope.model
+    if not 0 <= index < len(model.subgraphs):
+        raise call.unsupported(f"there is no subgraph {index}")
+    if index in call.scope.inside:
+        raise call.unsupported("a subgraph calls itself")
+    builder = call.builder.region(name)
+    own = replace(call.scope, subgraph=model.subgraphs[index], builder=builder, images=Images(builder))
+    return replace(own, values={}, real={}, inside=(*call.scope.inside, index))
+
+
+def _inputs(call: Call, region: Scope, values: Sequence[str]) -> None:
+    tensors = region.subgraph.inputs
+    if len(tensors) != len(values):
+        raise call.unsupported(f"a subgraph takes {len(tensors)} operands, and {len(values)} are given")
+    region.values.update(zip(tensors, values, strict=True))
+
+
+def _outputs(call: Call, region: Scope) -> onnx.GraphProto:
+    """The finished graph, whose outputs are the subgraph's."""
+    for i in region.subgraph.outputs:
+        tensor = region.subgraph.tensors[i]
+        value = region.values.get(i)
+        if value is None:
+            raise call.unsupported(f"nothing computes {tensor.name!r}")
+        own = region.builder.node("Identity", [value], tensor.name)
+        region.builder.output(own, onnx_type(tensor.dtype), None)
+    return region.builder.graph()
+
+
+def _if(call: Call) -> None:
+    branches = {}
+    values = [call.raw(i) for i in call.operands][1:]
+    for name, index in (("then", call.options.ThenSubgraphIndex()), ("else", call.options.ElseSubgraphIndex())):
+        region = _region(call, index, f"{call.stem}.{name}")
+        _inputs(call, region, values)
+        region.convert(region)
+        branches[f"{name}_branch"] = _outputs(call, region)
+    condition = call.node("Reshape", [call.raw(0), call.integers([])])
+    results = call.nodes("If", [condition], len(call.operator.outputs), **branches)
+    for i, value in enumerate(results):
+        call.store(value, i)
+
+
+def _while(call: Call) -> None:
+    """The condition is a subgraph of what is carried, and is asked for before each round."""
+    carried = [call.raw(i) for i in call.operands]
+
+    def condition(scope: Scope, name: str, values: Sequence[str]) -> str:
+        """In the graph of `scope`."""
+        region = _region(call, call.options.CondSubgraphIndex(), name)
+        region = replace(region, builder=scope.builder, images=Images(scope.builder))
+        _inputs(call, region, values)
+        region.convert(region)
+        value = region.values[region.subgraph.outputs[0]]
+        return scope.builder.node("Reshape", [value, scope.builder.integers([])], name)
+
+    first = condition(call.scope, f"{call.stem}.before", carried)
+    body = _region(call, call.options.BodySubgraphIndex(), f"{call.stem}.body")
+    body.builder.input("round", onnx.TensorProto.INT64, [])
+    body.builder.input("goes_on", onnx.TensorProto.BOOL, [])
+    tensors: list[Tensor] = [body.subgraph.tensors[i] for i in body.subgraph.inputs]
+    _inputs(call, body, [body.builder.input(t.name, onnx_type(t.dtype), None) for t in tensors])
+    body.convert(body)
+    after = condition(body, f"{call.stem}.after", [body.values[i] for i in body.subgraph.outputs])
+    goes_on = body.builder.node("Identity", [after], f"{call.stem}.goes_on")
+    body.builder.output(goes_on, onnx.TensorProto.BOOL, None)
+    results = call.nodes("Loop", ["", first, *carried], len(call.operator.outputs), body=_outputs(call, body))
+    for i, value in enumerate(results):
+        call.store(value, i)
+
+
+OPERATORS: dict[str, Handler] = {"IF": _if, "WHILE": _while}

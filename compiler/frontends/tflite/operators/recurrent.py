@@ -1,0 +1,103 @@
+"""Recurrent layers over a sequence. Their states are zero when a run begins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..call import Call, Handler
+
+_ACTIVATIONS = {0: "Affine", 1: "Relu", 4: "Tanh"}
+"""By `ActivationFunctionType`; the first is the identity, with alpha 1."""
+
+
+def _major(call: Call, time_major: bool) -> str:
+    """The input as steps x batch x features."""
+    x = call.read(0)
+    return x if time_major else call.node("Transpose", [x], perm=[1, 0, 2])
+
+
+def _gates(call: Call, numbers: Sequence[int], rank: int) -> str:
+    """Operands of the gates input, output, forget, cell, one after the other, as 1 x 4 units (x ...)."""
+    joined = call.node("Concat", [call.read(i) for i in numbers], axis=0)
+    return call.node("Unsqueeze", [joined, call.integers([0])])
+
+
+def _lstm(call: Call, first: int, states: tuple[int, int], x: str, direction: str) -> str:
+    """The results of all steps. Operands from `first` on: weights of the input, of the last result (gates input,
+    forget, cell, output each), of the cell (no cell gate), and biases."""
+    o = call.options
+    weights, recurrent, cell, biases = first, first + 4, first + 8, first + 11
+    if not call.has(weights):
+        raise call.unsupported("its input and forget gates are coupled")
+    if call.has(biases + 4) or call.has(biases + 5):
+        raise call.unsupported("it has a projection")
+    order = (0, 3, 1, 2)  # input, output, forget, cell
+    w = _gates(call, [weights + i for i in order], 3)
+    r = _gates(call, [recurrent + i for i in order], 3)
+    bias = _gates(call, [biases + i for i in order], 2)
+    zeros = call.node("Mul", [bias, call.number(0)])
+    operands = [x, w, r, call.node("Concat", [bias, zeros], axis=1), "", "", ""]
+    for state in states:
+        if call.has(state) and not call.tensor(state).is_variable:
+            raise call.unsupported(f"its state {call.tensor(state).name!r} is computed")
+    if call.has(cell + 1):
+        operands.append(_gates(call, [cell, cell + 2, cell + 1], 2))
+    units = call.shape(weights)[0]
+    attributes: dict[str, Any] = {"hidden_size": units, "direction": direction}
+    activation = _activation(call)
+    if activation != "Tanh":
+        attributes["activations"] = ["Sigmoid", activation, activation]
+    if o.CellClip():
+        raise call.unsupported("it clips its cells")
+    results = call.node("LSTM", operands, **attributes)
+    return call.node("Squeeze", [results, call.integers([1])])
+
+
+def _activation(call: Call) -> str:
+    function = call.options.FusedActivationFunction()
+    if function not in _ACTIVATIONS:
+        raise call.unsupported(f"the activation function {function}")
+    return _ACTIVATIONS[function]
+
+
+def _finish(call: Call, value: str, time_major: bool, i: int = 0) -> None:
+    call.write(value if time_major else call.node("Transpose", [value], perm=[1, 0, 2]), i)
+
+
+def _unidirectional_sequence_lstm(call: Call) -> None:
+    if any(call.has(i) for i in range(20, 24)):
+        raise call.unsupported("it normalises its layers")
+    major = call.options.TimeMajor()
+    _finish(call, _lstm(call, 1, (18, 19), _major(call, major), "forward"), major)
+
+
+def _bidirectional_sequence_lstm(call: Call) -> None:
+    if any(call.has(i) for i in range(39, 48)):
+        raise call.unsupported("it has auxiliary inputs")
+    major = call.options.TimeMajor()
+    x = _major(call, major)
+    forward, backward = _lstm(call, 1, (35, 36), x, "forward"), _lstm(call, 18, (37, 38), x, "reverse")
+    if call.options.MergeOutputs():
+        _finish(call, call.node("Concat", [forward, backward], axis=2), major)
+    else:
+        _finish(call, forward, major)
+        _finish(call, backward, major, 1)
+
+
+def _unidirectional_sequence_rnn(call: Call) -> None:
+    major = call.options.TimeMajor()
+    w, r = (call.node("Unsqueeze", [call.read(i), call.integers([0])]) for i in (1, 2))
+    bias = call.node("Unsqueeze", [call.read(3), call.integers([0])])
+    zeros = call.node("Mul", [bias, call.number(0)])
+    attributes: dict[str, Any] = {"hidden_size": call.shape(1)[0], "activations": [_activation(call)]}
+    operands = [_major(call, major), w, r, call.node("Concat", [bias, zeros], axis=1)]
+    results = call.node("RNN", operands, **attributes)
+    _finish(call, call.node("Squeeze", [results, call.integers([1])]), major)
+
+
+OPERATORS: dict[str, Handler] = {
+    "BIDIRECTIONAL_SEQUENCE_LSTM": _bidirectional_sequence_lstm,
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": _unidirectional_sequence_lstm,
+    "UNIDIRECTIONAL_SEQUENCE_RNN": _unidirectional_sequence_rnn,
+}

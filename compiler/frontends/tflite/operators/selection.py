@@ -1,0 +1,45 @@
+"""Sorting, searching and writing to places that a run computes."""
+
+from __future__ import annotations
+
+from ..call import Call, Handler
+from ..types import onnx_type
+
+
+def _topk(call: Call) -> None:
+    count = call.node("Reshape", [call.node("Cast", [call.raw(1)], to=onnx_type("int64")), call.integers([1])])
+    values, indices = call.nodes("TopK", [call.raw(0), count], 2, axis=-1)
+    call.store(values)
+    call.store(call.node("Cast", [indices], to=onnx_type(call.result(1).dtype)), 1)
+
+
+def _where(call: Call) -> None:
+    """The places of what is true, a row for each."""
+    found = call.node("Transpose", [call.node("NonZero", [call.raw(0)])], perm=[1, 0])
+    call.store(call.cast(found, call.result().dtype))
+
+
+def _one_hot(call: Call) -> None:
+    """Leaves all off for an index that is negative, where ONNX counts from the end."""
+    values = [call.node("Reshape", [call.raw(i), call.integers([1])]) for i in (3, 2)]
+    pair = call.node("Concat", values, axis=0)
+    depth = call.node("Cast", [call.raw(1)], to=onnx_type(call.tensor(0).dtype))
+    below = call.node("Less", [call.raw(0), call.number(0, call.tensor(0).dtype)])
+    indices = call.node("Where", [below, depth, call.raw(0)])
+    call.store(call.node("OneHot", [indices, call.raw(1), pair], axis=call.options.Axis()))
+
+
+def _scatter_nd(call: Call) -> None:
+    """Into zeros; updates of one place are added."""
+    shape = call.node("Cast", [call.raw(2)], to=onnx_type("int64"))
+    zeros = call.node("Expand", [call.number(0, call.result().dtype), shape])
+    indices = call.node("Cast", [call.raw(0)], to=onnx_type("int64"))
+    call.store(call.node("ScatterND", [zeros, indices, call.raw(1)], reduction="add"))
+
+
+OPERATORS: dict[str, Handler] = {
+    "ONE_HOT": _one_hot,
+    "SCATTER_ND": _scatter_nd,
+    "TOPK_V2": _topk,
+    "WHERE": _where,
+}

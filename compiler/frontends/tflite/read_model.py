@@ -1,0 +1,256 @@
+"""Reads the flatbuffer of a TFLite model (schema version 3) into plain values.
+
+Accessors of flatbuffers follow offsets without a look at where the file ends, so a damaged file raises whatever reading
+outside of a bytes object raises; `read_model` makes one InputError of all that.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tflite
+
+from ...errors import InputError
+from ..open_file import read_file
+from .expand_sparse import expand_sparse
+
+IDENTIFIER = b"TFL3"
+"""Bytes 4 to 7 of every file."""
+
+_VERSION = 3
+DAMAGES = (struct.error, LookupError, ValueError, TypeError, ArithmeticError, AttributeError, MemoryError)
+"""Exceptions that flatbuffers and NumPy raise for offsets, lengths and numbers that nothing in the file fits."""
+
+_OPERATORS = {n: name for name, n in vars(tflite.BuiltinOperator).items() if not name.startswith("_")}
+_OPTIONS = {n: name for name, n in vars(tflite.BuiltinOptions).items() if not name.startswith("_")}
+_TYPES = {n: name.lower() for name, n in vars(tflite.TensorType).items() if not name.startswith("_")}
+_NUMPY: Mapping[str, str] = {
+    **{name: name for name in ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "bool")},
+    **{name: name for name in ("uint8", "uint16", "uint32", "uint64")},
+    "int4": "int8",
+    "bfloat16": "uint16",
+}
+_PLACEHOLDER = 127
+"""The largest operator that the older field of a code holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantization:
+    """Real values are `scale * (q - zero_point)`; of several scales each is for one index of dimension `axis`."""
+
+    scale: np.ndarray
+    zero_point: np.ndarray
+    axis: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """`shape` as the file has it, `signature` the same with -1 where a run may decide; `data` of a constant, of
+    bfloat16 its bits and of int4 one in each byte."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    signature: tuple[int, ...]
+    data: np.ndarray | None
+    quantization: Quantization | None
+    is_variable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """`kind` is the name in the schema, such as CONV_2D, or that of a custom operator. An index of -1 is an operand
+    that is left out. `options` are fields of its table, by their names in the schema's accessors."""
+
+    kind: str
+    is_custom: bool
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    options: Any
+    custom: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Subgraph:
+    name: str
+    tensors: tuple[Tensor, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    operators: tuple[Operator, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The names that its caller has for the inputs and outputs of a subgraph, by tensor."""
+
+    key: str
+    subgraph: int
+    inputs: Mapping[int, str]
+    outputs: Mapping[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A file of this `name`; the first of its subgraphs is what a run computes."""
+
+    name: str
+    description: str
+    subgraphs: tuple[Subgraph, ...]
+    signatures: tuple[Signature, ...] = field(default=())
+
+
+def read_model(model: str | Path | bytes) -> Model:
+    """Raises InputError for what is no TFLite model, or a damaged one."""
+    if isinstance(model, bytes):
+        data, name = model, "the model"
+    else:
+        data, name = read_file(Path(model), "a TFLite file"), Path(model).name
+    if not data:
+        raise InputError(f"{name} is empty; convert or download the model again")
+    if data[4:8] != IDENTIFIER:
+        raise InputError(f"{name} is not a TFLite model: its bytes 4 to 7 are not TFL3; give another file")
+    try:
+        return _Reader(data, name).model()
+    except DAMAGES as error:
+        raise InputError(
+            f"{name} is truncated or damaged: its {len(data)} bytes are not a whole TFLite model ({error}); convert or "
+            "download it again"
+        ) from None
+
+
+class _Reader:
+    def __init__(self, data: bytes, name: str) -> None:
+        self._data = data
+        self._name = name
+        self._root = tflite.Model.GetRootAs(data, 0)
+
+    def model(self) -> Model:
+        root = self._root
+        if root.Version() != _VERSION:
+            raise ValueError(f"version {root.Version()} of the schema")
+        subgraphs = tuple(map(self._subgraph, self._all(root.SubgraphsLength(), root.Subgraphs)))
+        if not subgraphs:
+            raise ValueError("no subgraph")
+        signatures = tuple(map(self._signature, self._all(root.SignatureDefsLength(), root.SignatureDefs)))
+        for s in signatures:
+            tensors = subgraphs[s.subgraph].tensors
+            for i in (*s.inputs, *s.outputs):
+                _ = tensors[i]
+        return Model(self._name, _text(root.Description()), subgraphs, signatures)
+
+    def _all(self, count: int, get: Callable[[int], Any]) -> list[Any]:
+        """The elements of a vector. Each takes bytes of the file, so a damaged length ends here."""
+        if count > len(self._data) // 4:
+            raise ValueError(f"a vector of {count} elements")
+        found = [get(i) for i in range(count)]
+        if any(f is None for f in found):
+            raise ValueError("an element is missing")
+        return found
+
+    def _numbers(self, count: int, whole: Callable[[], Any]) -> tuple[int, ...]:
+        if count * 4 > len(self._data):
+            raise ValueError(f"a vector of {count} elements")
+        return tuple(int(n) for n in whole()) if count else ()
+
+    def _subgraph(self, s: Any) -> Subgraph:
+        tensors = tuple(map(self._tensor, self._all(s.TensorsLength(), s.Tensors)))
+        inputs = self._numbers(s.InputsLength(), s.InputsAsNumpy)
+        outputs = self._numbers(s.OutputsLength(), s.OutputsAsNumpy)
+        operators = tuple(map(self._operator, self._all(s.OperatorsLength(), s.Operators)))
+        known = range(len(tensors))
+        used = {i for o in operators for i in (*o.inputs, *o.outputs)}
+        for i in {*inputs, *outputs, *used} - {-1}:
+            if i not in known:
+                raise ValueError(f"there is no tensor {i}")
+        computed = {i for o in operators for i in o.outputs} | {*inputs}
+        whole = tuple(t if i in computed else _or_empty(t) for i, t in enumerate(tensors))
+        return Subgraph(_text(s.Name()), whole, inputs, outputs, operators)
+
+    def _tensor(self, t: Any) -> Tensor:
+        shape = self._numbers(t.ShapeLength(), t.ShapeAsNumpy)
+        signature = self._numbers(t.ShapeSignatureLength(), t.ShapeSignatureAsNumpy)
+        dtype = _TYPES[t.Type()]
+        if any(n < 0 for n in shape) or (signature and len(signature) != len(shape)):
+            raise ValueError(f"the shape {list(shape)} with the signature {list(signature)}")
+        data = self._constant(t, dtype, shape)
+        name = _text(t.Name())
+        return Tensor(name, dtype, shape, signature or shape, data, self._quantization(t, shape), bool(t.IsVariable()))
+
+    def _constant(self, t: Any, dtype: str, shape: tuple[int, ...]) -> np.ndarray | None:
+        buffer = self._root.Buffers(t.Buffer()) if t.Buffer() < self._root.BuffersLength() else None
+        if buffer is None:
+            raise ValueError(f"there is no buffer {t.Buffer()}")
+        if buffer.Size() > 1:  # of models above 2 GB: at the end of the file
+            start = buffer.Offset()
+            raw = np.frombuffer(self._data, np.uint8, buffer.Size(), start)
+        elif buffer.DataLength():
+            raw = buffer.DataAsNumpy()
+        else:
+            return None
+        if dtype not in _NUMPY:
+            return raw
+        if (sparsity := t.Sparsity()) is not None:
+            return expand_sparse(sparsity, raw, np.dtype(_NUMPY[dtype]), shape)
+        if dtype == "int4":
+            halves = np.stack([raw << 4, raw], axis=-1).view(np.int8) >> 4  # the first is in the low bits
+            raw = halves.view(np.uint8).reshape(-1)[: int(np.prod(shape))]
+        return np.ascontiguousarray(raw).view(_NUMPY[dtype]).reshape(shape)
+
+    def _quantization(self, t: Any, shape: Sequence[int]) -> Quantization | None:
+        q = t.Quantization()
+        if q is None or not q.ScaleLength():
+            return None
+        self._numbers(q.ScaleLength(), tuple)
+        scale = np.array(q.ScaleAsNumpy(), np.float32)
+        zero = np.array(q.ZeroPointAsNumpy(), np.int64) if q.ZeroPointLength() else np.zeros(len(scale), np.int64)
+        axis = q.QuantizedDimension()
+        if len(zero) == 1:
+            zero = np.repeat(zero, len(scale))
+        if len(zero) != len(scale) or (len(scale) > 1 and len(scale) != shape[axis]):
+            raise ValueError(f"{len(scale)} scales and {len(zero)} zero points of the shape {list(shape)}")
+        return Quantization(scale, zero, axis)
+
+    def _operator(self, o: Any) -> Operator:
+        code = self._root.OperatorCodes(o.OpcodeIndex()) if o.OpcodeIndex() < self._root.OperatorCodesLength() else None
+        if code is None:
+            raise ValueError(f"there is no operator code {o.OpcodeIndex()}")
+        number = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
+        is_custom = number == tflite.BuiltinOperator.CUSTOM
+        kind = _text(code.CustomCode()) if is_custom else _OPERATORS.get(number, f"operator {number}")
+        inputs = self._numbers(o.InputsLength(), o.InputsAsNumpy)
+        outputs = self._numbers(o.OutputsLength(), o.OutputsAsNumpy)
+        custom = o.CustomOptionsAsNumpy().tobytes() if o.CustomOptionsLength() else b""
+        return Operator(kind, is_custom, inputs, outputs, _options(o), custom)
+
+    def _signature(self, s: Any) -> Signature:
+        def names(count: int, get: Callable[[int], Any]) -> dict[int, str]:
+            return {m.TensorIndex(): _text(m.Name()) for m in self._all(count, get)}
+
+        inputs, outputs = names(s.InputsLength(), s.Inputs), names(s.OutputsLength(), s.Outputs)
+        return Signature(_text(s.SignatureKey()), s.SubgraphIndex(), inputs, outputs)
+
+
+def _or_empty(t: Tensor) -> Tensor:
+    """A constant without elements has no bytes, as what is computed has none."""
+    if t.data is not None or 0 not in t.shape or t.dtype not in _NUMPY:
+        return t
+    return replace(t, data=np.zeros(t.shape, _NUMPY[t.dtype]))
+
+
+def _options(o: Any) -> Any:
+    """The accessors of the operator's own table; None where it has none."""
+    table, name = o.BuiltinOptions(), _OPTIONS.get(o.BuiltinOptionsType(), "NONE")
+    if table is None or name == "NONE":
+        return None
+    options = getattr(tflite, name)()
+    options.Init(table.Bytes, table.Pos)
+    return options
+
+
+def _text(raw: bytes | None) -> str:
+    return "" if raw is None else raw.decode(errors="replace")

@@ -1,0 +1,41 @@
+"""Each operator of TFLite computes what LiteRT does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import webnn_compile
+from tflite_models import Result, Row, file_of, interpreted
+from tflite_rows import ROWS
+from webnn_compile.frontends.tflite.operators import OPERATORS
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[r.id for r in ROWS])
+def test_operator(row: Row) -> None:
+    file = file_of(row)
+    expected = interpreted(file, row.feeds)
+    model = webnn_compile.compile(file)
+    results = list(model.run(row.named).values())
+    assert len(results) == len(expected)
+    for got, want in zip(results, expected, strict=True):
+        assert (got.shape, got.dtype) == (want.shape, want.dtype)
+        error = np.abs(got.astype(np.float64) - want.astype(np.float64)).max(initial=0)
+        assert error <= row.tolerance * max(
+            1.0, float(np.abs(want.astype(np.float64)).max(initial=0)) if row.tolerance < 1 else 1
+        )
+
+
+def test_merged_directions() -> None:
+    """The results of both, one after the other; LiteRT's own differ from run to run."""
+    apart = next(row for row in ROWS if row.kind == "BIDIRECTIONAL_SEQUENCE_LSTM")
+    merged = replace(apart, fields={**apart.fields, "mergeOutputs": True}, results=(Result(),))
+    (got,) = webnn_compile.compile(file_of(merged)).run(merged.named).values()
+    both = interpreted(file_of(apart), apart.feeds)
+    np.testing.assert_allclose(got, np.concatenate(both, axis=2), atol=1e-5)
+
+
+def test_every_operator_has_a_row() -> None:
+    """Operators with subgraphs, and of sparse constants, are in test_tflite_files."""
+    assert {row.kind for row in ROWS} == OPERATORS.keys() - {"IF", "WHILE", "DENSIFY"}

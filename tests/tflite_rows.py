@@ -1,0 +1,349 @@
+"""A table of operators of TFLite: each row is one model, in real numbers or in quanta."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from tflite_models import Operand, Result, Row, seeded
+
+ACTIVATIONS = {"none": 0, "relu": 1, "relu_n1_to_1": 2, "relu6": 3, "tanh": 4}
+SAME, VALID = 0, 1
+INT8 = Result("int8", (0.05, -3))
+RNG = seeded("rows")
+
+
+def x(*shape: int, low: float = -3, high: float = 3) -> Operand:
+    """An input of real numbers."""
+    return Operand(RNG.uniform(low, high, shape).astype(np.float32))
+
+
+def c(data: Any, dtype: str = "float32") -> Operand:
+    """A constant."""
+    return Operand(np.asarray(data, dtype), is_constant=True)
+
+
+def w(*shape: int) -> Operand:
+    """Constant real numbers."""
+    return Operand(RNG.uniform(-0.5, 0.5, shape).astype(np.float32), is_constant=True)
+
+
+def n(*shape: int, dtype: str = "int32", low: int = -9, high: int = 9) -> Operand:
+    """An input of integers."""
+    return Operand(RNG.integers(low, high, shape).astype(dtype))
+
+
+def b(*shape: int) -> Operand:
+    return Operand(RNG.integers(0, 2, shape).astype(bool))
+
+
+def q(*shape: int, scale: float = 0.04, zero: int = 5, dtype: str = "int8") -> Operand:
+    """An input of quanta."""
+    info = np.iinfo(dtype)
+    return Operand(RNG.integers(info.min, info.max, shape, endpoint=True).astype(dtype), quanta=(scale, zero))
+
+
+def qw(*shape: int, axis: int = 0, dtype: str = "int8") -> Operand:
+    """Constant quanta with a scale for each index along an axis."""
+    info = np.iinfo(dtype)
+    scales = RNG.uniform(0.002, 0.02, shape[axis])
+    data = RNG.integers(info.min + 1, info.max, shape, endpoint=True).astype(dtype)
+    return Operand(data, True, (scales, np.zeros(shape[axis], int), axis))
+
+
+def qb(scale: float, weights: Operand) -> Operand:
+    """Biases in the steps of the sums of an input of this scale with `weights`."""
+    assert weights.quanta is not None
+    scales = np.atleast_1d(weights.quanta[0]) * scale
+    return Operand(RNG.integers(-900, 900, len(scales)).astype("int32"), True, (scales, np.zeros(len(scales), int), 0))
+
+
+def rows() -> Iterator[Row]:
+    yield from _elements()
+    yield from _images()
+    yield from _products()
+    yield from _movement()
+    yield from _others()
+    yield from _recurrent()
+    yield from _quanta()
+
+
+def _elements() -> Iterator[Row]:
+    for kind in (
+        "ABS",
+        "CEIL",
+        "COS",
+        "ELU",
+        "EXP",
+        "FLOOR",
+        "HARD_SWISH",
+        "LOGISTIC",
+        "NEG",
+        "RELU",
+        "RELU6",
+        "SIN",
+        "TANH",
+    ):
+        yield Row(kind, "f32", (x(2, 5, 3, 7),))
+    for kind in ("RELU_N1_TO_1", "RELU_0_TO_1", "ROUND", "SQUARE", "SIGN"):
+        yield Row(kind, "f32", (x(3, 7),))
+    yield Row("ROUND", "halves", (Operand(np.arange(-4, 4, 0.5, np.float32)),))
+    for kind in ("LOG", "SQRT", "RSQRT"):
+        yield Row(kind, "f32", (x(3, 7, low=0.1),))
+    for kind in ("ADD", "SUB", "MUL", "DIV"):
+        for name, function in ACTIVATIONS.items():
+            if name in ("none", "relu", "relu6"):
+                fields = {"fusedActivationFunction": function}
+                yield Row(kind, f"f32-{name}", (x(2, 3, 5, 4), x(2, 3, 5, 4, low=0.5)), fields)
+        yield Row(kind, "f32-channels", (x(2, 3, 5, 4), Operand(w(4).data + 1, True)))
+        yield Row(kind, "f32-wider", (x(4), x(3, 1, 4, low=1)))
+    yield Row("ADD", "i32", (n(3, 4), n(4)))
+    yield Row("MUL", "i64", (n(3, 4, dtype="int64"), n(4, dtype="int64")), results=(Result("int64"),))
+    for kind in ("MAXIMUM", "MINIMUM"):
+        yield Row(kind, "f32", (x(3, 1, 5), x(4, 1)), options="MaximumMinimumOptions")
+    yield Row("POW", "f32", (x(3, 4, low=0.1), x(4, low=-2, high=2)))
+    yield Row("SQUARED_DIFFERENCE", "f32", (x(2, 3, 4), x(4)))
+    yield Row("FLOOR_DIV", "f32", (x(3, 4), x(4, low=0.3)))
+    divisors = Operand(np.array([-3, 2, 5, -7], np.int32))
+    yield Row("FLOOR_DIV", "i32", (n(6, 4, low=-50, high=50), divisors), results=(Result("int32"),))
+    yield Row("FLOOR_MOD", "i32", (n(6, 4, low=-50, high=50), divisors), results=(Result("int32"),))
+    yield Row("FLOOR_MOD", "f32", (x(6, 4), Operand(np.array([-1.5, 0.7, 2, -0.4], np.float32))))
+    for kind in ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL"):
+        yield Row(kind, "i32", (n(3, 4, low=-2, high=2), n(4, low=-2, high=2)), results=(Result("bool"),))
+    for kind in ("LOGICAL_AND", "LOGICAL_OR"):
+        yield Row(kind, "bool", (b(3, 4), b(4)), results=(Result("bool"),))
+    yield Row("LOGICAL_NOT", "bool", (b(3, 4),), results=(Result("bool"),))
+    yield Row("SOFTMAX", "rank-2", (x(3, 9),), {"beta": 1.0})
+    yield Row("SOFTMAX", "image-beta", (x(2, 3, 5, 4),), {"beta": 0.7})
+    yield Row("LOG_SOFTMAX", "f32", (x(3, 9),))
+    yield Row("GELU", "exact", (x(3, 7),), {"approximate": False})
+    yield Row("GELU", "tanh", (x(3, 7),), {"approximate": True}, tolerance=1e-4)
+    yield Row("LEAKY_RELU", "f32", (x(2, 3, 5, 4),), {"alpha": 0.13})
+    yield Row("PRELU", "f32", (x(2, 3, 5, 4), w(1, 1, 4)))
+    yield Row("ADD_N", "f32", (x(3, 4), x(3, 4), x(3, 4)))
+    kinds = {"inDataType": 0, "outDataType": 2}
+    yield Row("CAST", "f32-i32", (x(3, 4),), kinds, results=(Result("int32"),))
+    yield Row("SELECT", "vector", (b(3), x(3, 4), x(3, 4)))
+    yield Row("SELECT_V2", "broadcast", (b(3, 1), x(3, 4), x(4)))
+    yield Row("FAKE_QUANT", "8-bits", (x(3, 40, low=-7, high=7),), {"min": -5.0, "max": 4.1, "numBits": 8})
+
+
+def _images() -> Iterator[Row]:
+    for padding, name in ((SAME, "same"), (VALID, "valid")):
+        for kind in ("AVERAGE_POOL_2D", "MAX_POOL_2D", "L2_POOL_2D"):
+            fields = {"padding": padding, "strideH": 2, "strideW": 3, "filterHeight": 3, "filterWidth": 2}
+            yield Row(kind, name, (x(2, 9, 11, 5),), fields | {"fusedActivationFunction": 1}, "Pool2DOptions")
+    for kind in ("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"):
+        for corners, half in ((False, False), (True, False), (False, True)):
+            fields = {"alignCorners": corners, "halfPixelCenters": half}
+            for size in ((7, 13), (3, 2)):
+                case = f"{size[0]}x{size[1]}-{'corners' if corners else 'half' if half else 'asymmetric'}"
+                yield Row(kind, case, (x(2, 4, 5, 3), c(size, "int32")), fields, version=3)
+    yield Row("SPACE_TO_DEPTH", "f32", (x(2, 4, 6, 3),), {"blockSize": 2})
+    yield Row("DEPTH_TO_SPACE", "f32", (x(2, 3, 5, 12),), {"blockSize": 2})
+    fields = {"radius": 2, "bias": 1.5, "alpha": 0.3, "beta": 0.75}
+    yield Row("LOCAL_RESPONSE_NORMALIZATION", "f32", (x(2, 3, 4, 9),), fields)
+
+
+def _conv(padding: int, stride: int = 1, dilation: int = 1, activation: int = 0) -> dict[str, Any]:
+    return {
+        "padding": padding,
+        "strideH": stride,
+        "strideW": stride,
+        "dilationHFactor": dilation,
+        "dilationWFactor": dilation,
+        "fusedActivationFunction": activation,
+    }
+
+
+def _products() -> Iterator[Row]:
+    for padding, name in ((SAME, "same"), (VALID, "valid")):
+        yield Row("CONV_2D", name, (x(2, 9, 8, 3), w(5, 3, 2, 3), w(5)), _conv(padding, 2, 1, 3), "Conv2DOptions")
+        yield Row(
+            "CONV_2D", f"{name}-dilated", (x(1, 9, 8, 3), w(5, 3, 3, 3), w(5)), _conv(padding, 1, 2), "Conv2DOptions"
+        )
+        fields = _conv(padding, 2, 1, 1) | {"depthMultiplier": 2}
+        operands = x(2, 9, 8, 3), w(1, 3, 3, 6), w(6)
+        yield Row("DEPTHWISE_CONV_2D", name, operands, fields, "DepthwiseConv2DOptions")
+        for stride in (2, 3):
+            fields = {"padding": padding, "strideH": stride, "strideW": stride}
+            shape = c((2, *_transposed((4, 5), (3, 2), stride, padding), 6), "int32")
+            yield Row("TRANSPOSE_CONV", f"{name}-{stride}", (shape, w(6, 3, 2, 3), x(2, 4, 5, 3)), fields)
+    yield Row("CONV_2D", "groups", (x(1, 5, 5, 6), w(4, 3, 3, 3), w(4)), _conv(SAME), "Conv2DOptions", version=6)
+    fields = {"padding": SAME, "strideD": 1, "strideH": 2, "strideW": 1}
+    fields |= {"dilationDFactor": 1, "dilationHFactor": 1, "dilationWFactor": 1}
+    yield Row("CONV_3D", "same", (x(1, 4, 5, 6, 3), w(2, 3, 3, 3, 4), w(4)), fields)
+    yield Row("FULLY_CONNECTED", "bias", (x(3, 11), w(7, 11), w(7)), {"fusedActivationFunction": 1})
+    yield Row("FULLY_CONNECTED", "flat", (x(2, 3, 4), w(7, 12)))
+    yield Row("FULLY_CONNECTED", "kept", (x(2, 3, 4), w(7, 4), w(7)), {"keepNumDims": True}, version=5)
+    for swapped in ((False, False), (True, False), (False, True)):
+        a, d = ((2, 5, 3) if swapped[0] else (2, 3, 5)), ((2, 4, 5) if swapped[1] else (2, 5, 4))
+        fields = {"adjX": swapped[0], "adjY": swapped[1]}
+        yield Row("BATCH_MATMUL", f"{swapped[0]:d}{swapped[1]:d}", (x(*a), x(*d)), fields, "BatchMatMulOptions")
+
+
+def _transposed(size: Sequence[int], kernel: Sequence[int], stride: int, padding: int) -> list[int]:
+    if padding == SAME:
+        return [s * stride for s in size]
+    return [(s - 1) * stride + k for s, k in zip(size, kernel, strict=True)]
+
+
+def _movement() -> Iterator[Row]:
+    yield Row("RESHAPE", "constant", (x(2, 3, 4), c((4, -1), "int32")))
+    yield Row("RESHAPE", "options", (x(2, 3, 4),), {"newShape": [6, 4]})
+    yield Row("SQUEEZE", "some", (x(1, 3, 1, 4),), {"squeezeDims": [2]})
+    yield Row("SQUEEZE", "all", (x(1, 3, 1, 4),), {"squeezeDims": []})
+    yield Row("EXPAND_DIMS", "f32", (x(3, 4), c(1, "int32")))
+    yield Row("TRANSPOSE", "f32", (x(2, 3, 4, 5), c((0, 3, 1, 2), "int32")))
+    yield Row("CONCATENATION", "channels", (x(2, 3, 4), x(2, 3, 2), w(2, 3, 1)), {"axis": -1})
+    yield Row("SPLIT", "f32", (c(1, "int32"), x(2, 6, 3)), {"numSplits": 3}, results=(Result(),) * 3)
+    sizes = c((2, 3, 1), "int32")
+    yield Row("SPLIT_V", "f32", (x(2, 6, 3), sizes, c(1, "int32")), {"numSplits": 3}, results=(Result(),) * 3)
+    yield Row("PACK", "f32", (x(2, 3), x(2, 3)), {"axis": 1, "valuesCount": 2})
+    yield Row("UNPACK", "f32", (x(2, 3, 4),), {"axis": 1, "num": 3}, results=(Result(),) * 3)
+    operands = x(4, 5, 6), c((1, 0, 2), "int32"), c((2, -1, 3), "int32")
+    yield Row("SLICE", "f32", operands, results=(Result(shape=(2, 5, 3)),))
+    begin, end, strides = c((1, 0, -1), "int32"), c((4, 5, 0), "int32"), c((1, 2, -2), "int32")
+    yield Row("STRIDED_SLICE", "steps", (x(4, 5, 6), begin, end, strides))
+    fields = {"beginMask": 1, "endMask": 2, "shrinkAxisMask": 4}
+    yield Row(
+        "STRIDED_SLICE",
+        "masks",
+        (x(4, 5, 6), c((3, 1, 2), "int32"), c((3, 2, 0), "int32"), c((1, 1, 1), "int32")),
+        fields,
+    )
+    fields = {"ellipsisMask": 1, "newAxisMask": 2}
+    yield Row(
+        "STRIDED_SLICE",
+        "new",
+        (x(4, 5, 6), c((0, 0, 1), "int32"), c((0, 0, 4), "int32"), c((1, 1, 1), "int32")),
+        fields,
+    )
+    yield Row("GATHER", "f32", (x(4, 5, 6), n(2, 3, low=0, high=4)), {"axis": 1, "batchDims": 0})
+    yield Row("GATHER", "batch", (x(2, 5, 6), n(2, 3, low=0, high=4)), {"axis": 1, "batchDims": 1}, version=4)
+    yield Row("GATHER_ND", "f32", (x(4, 5, 6), n(3, 2, low=0, high=3)))
+    yield Row("EMBEDDING_LOOKUP", "f32", (n(3, low=0, high=5), w(6, 4)))
+    yield Row("TILE", "f32", (x(2, 3), c((2, 3), "int32")))
+    yield Row("PAD", "f32", (x(2, 3, 4), c(((0, 1), (2, 0), (1, 1)), "int32")))
+    yield Row("PADV2", "f32", (x(2, 3), c(((0, 1), (2, 0)), "int32"), c(1.5)))
+    for mode, name in ((0, "reflect"), (1, "symmetric")):
+        yield Row("MIRROR_PAD", name, (x(3, 4), c(((1, 2), (3, 0)), "int32")), {"mode": mode})
+    yield Row("REVERSE_V2", "f32", (x(2, 3, 4), c((1,), "int32")))
+    lengths = Operand(np.array([2, 4, 1], np.int32))
+    yield Row("REVERSE_SEQUENCE", "f32", (x(3, 5, 2), lengths), {"seqDim": 1, "batchDim": 0})
+    yield Row("BROADCAST_TO", "f32", (x(3, 1), c((2, 3, 4), "int32")), version=2)
+    yield Row("FILL", "f32", (c((2, 3), "int32"), Operand(np.float32(2.5))))
+    yield Row("ZEROS_LIKE", "f32", (x(2, 3),))
+    yield Row("RANK", "i32", (x(2, 3),), results=(Result("int32", shape=()),))
+    yield Row("RANGE", "i32", (c(2, "int32"), c(11, "int32"), c(3, "int32")), results=(Result("int32"),))
+    yield Row("RANGE", "f32", (c(2.0), c(-1.0), c(-0.5)))
+    yield Row("WHERE", "bool", (b(4, 3),), results=(Result("int64"),))
+    yield Row("SHAPE", "i32", (x(2, 3),), {"outType": 2}, results=(Result("int32"),))
+    yield Row("SPACE_TO_BATCH_ND", "f32", (x(2, 5, 6, 3), c((2, 3), "int32"), c(((1, 0), (0, 3)), "int32")))
+    yield Row("BATCH_TO_SPACE_ND", "f32", (x(12, 3, 2, 4), c((2, 3), "int32"), c(((1, 0), (0, 2)), "int32")))
+    starts = Operand(np.array([1, 7], np.int32))
+    yield Row("DYNAMIC_UPDATE_SLICE", "f32", (x(4, 6), x(2, 3), starts))
+
+
+def _others() -> Iterator[Row]:
+    for keep in (False, True):
+        for kind in ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD"):
+            case = "kept" if keep else "f32"
+            yield Row(
+                kind, case, (x(2, 3, 4, 5), c((1, -2), "int32")), {"keepDims": keep}, "ReducerOptions", tolerance=1e-4
+            )
+    for kind in ("REDUCE_ANY", "REDUCE_ALL"):
+        yield Row(kind, "bool", (b(4, 3), c((1,), "int32")), {"keepDims": False}, "ReducerOptions", (Result("bool"),))
+    for kind in ("ARG_MAX", "ARG_MIN"):
+        yield Row(kind, "i32", (x(3, 7, 2), c(1, "int32")), {"outputType": 2}, results=(Result("int32"),))
+    yield Row("CUMSUM", "exclusive", (x(3, 7), c(1, "int32")), {"exclusive": True, "reverse": False})
+    yield Row("CUMSUM", "reverse", (x(3, 7), c(0, "int32")), {"exclusive": False, "reverse": True})
+    yield Row("L2_NORMALIZATION", "f32", (x(3, 7),), options="L2NormOptions")
+    yield Row("TOPK_V2", "f32", (x(3, 9), c(4, "int32")), results=(Result(), Result("int32")))
+    fields = {"axis": -1}
+    indices = Operand(np.array([[0, 4, -1], [2, 5, 1]], np.int32))
+    yield Row("ONE_HOT", "f32", (indices, c(5, "int32"), c(2.0), c(-1.0)), fields)
+    places = Operand(np.array([[1], [3], [1]], np.int32))
+    yield Row("SCATTER_ND", "adds", (places, x(3, 4), c((5, 4), "int32")))
+
+
+def _zeros(*shape: int) -> Operand:
+    """A variable."""
+    return Operand(np.zeros(shape, np.float32), is_variable=True)
+
+
+def _recurrent() -> Iterator[Row]:
+    units, features = 5, 3
+
+    def cells(peepholes: bool = False) -> list[Operand | None]:
+        gates = [w(units, features) for _ in range(4)] + [w(units, units) for _ in range(4)]
+        return [*gates, *([w(units) for _ in range(3)] if peepholes else [None] * 3), *(w(units) for _ in range(4))]
+
+    fields = {"fusedActivationFunction": ACTIVATIONS["tanh"]}
+    for major in (False, True):
+        for peepholes in (False, True):
+            case = f"{'time' if major else 'batch'}{'-peepholes' if peepholes else ''}"
+            states = _zeros(2, units), _zeros(2, units), None, None, None, None
+            operands = (x(*((7, 2) if major else (2, 7)), features), *cells(peepholes), None, None, *states)
+            yield Row("UNIDIRECTIONAL_SEQUENCE_LSTM", case, operands, fields | {"timeMajor": major})
+    states = tuple(_zeros(2, units) for _ in range(4))
+    both = (x(2, 7, features), *cells(), None, None, *cells(), None, None, *states, *([None] * 9))
+    own = fields | {"timeMajor": False, "mergeOutputs": False}
+    yield Row("BIDIRECTIONAL_SEQUENCE_LSTM", "apart", both, own, results=(Result(), Result()))
+    for major in (False, True):
+        operands = x(*((7, 2) if major else (2, 7)), 3), w(5, 3), w(5, 5), w(5), _zeros(2, 5)
+        own = fields | {"timeMajor": major}
+        yield Row("UNIDIRECTIONAL_SEQUENCE_RNN", f"{major:d}", operands, own, "SequenceRNNOptions")
+
+
+def _quanta() -> Iterator[Row]:
+    """A step of the result is allowed: LiteRT's arithmetic is in fixed point."""
+    one = {"tolerance": 1.0}
+    for kind in ("ADD", "SUB", "MUL"):
+        yield Row(kind, "int8", (q(2, 3, 5, 4), q(2, 3, 5, 4, scale=0.03, zero=-7)), results=(INT8,), version=2, **one)
+    for kind, result in (("LOGISTIC", (1 / 256, -128)), ("TANH", (1 / 128, 0)), ("SOFTMAX", (1 / 256, -128))):
+        fields = {"beta": 1.0} if kind == "SOFTMAX" else {}
+        yield Row(kind, "int8", (q(3, 40),), fields, results=(Result("int8", result),), version=2, **one)
+    for dtype, zero in (("int8", 5), ("uint8", 120)):
+        result = Result(dtype, (0.1, zero))
+        weights = (
+            qw(5, 3, 3, 6, axis=0) if dtype == "int8" else Operand(q(5, 3, 3, 6, dtype="uint8").data, True, (0.01, 130))
+        )
+        bias = qb(0.04, weights) if dtype == "int8" else Operand(n(5).data, True, (0.0004, 0))
+        operands = q(2, 9, 8, 6, dtype=dtype, zero=zero), weights, bias
+        yield Row("CONV_2D", dtype, operands, _conv(SAME, 2, 1, 1), "Conv2DOptions", (result,), version=3, **one)
+    weights = qw(1, 3, 3, 6, axis=3)
+    operands = q(2, 9, 8, 6), weights, qb(0.04, weights)
+    fields = _conv(SAME, 1, 1, 3) | {"depthMultiplier": 1}
+    yield Row("DEPTHWISE_CONV_2D", "int8", operands, fields, "DepthwiseConv2DOptions", (INT8,), version=3, **one)
+    matrix = Operand(qw(7, 11).data, True, (0.01, 0))
+    bias = Operand(n(7, low=-500, high=500).data, True, (0.0004, 0))
+    yield Row("FULLY_CONNECTED", "int8", (q(3, 11), matrix, bias), results=(INT8,), version=4, **one)
+    same = Result("int8", (0.04, 5))
+    fields = {"padding": SAME, "strideH": 2, "strideW": 2, "filterHeight": 3, "filterWidth": 3}
+    for kind in ("MAX_POOL_2D", "AVERAGE_POOL_2D"):
+        yield Row(kind, "int8", (q(2, 9, 8, 6),), fields, "Pool2DOptions", (same,), version=2, **one)
+    yield Row("RESHAPE", "int8", (q(2, 6), c((3, 4), "int32")), results=(same,))
+    yield Row("PAD", "int8", (q(2, 6), c(((1, 1), (0, 2)), "int32")), results=(same,), version=2)
+    yield Row("CONCATENATION", "int8", (q(2, 3), q(2, 4)), {"axis": 1}, results=(same,), version=2)
+    yield Row(
+        "MEAN",
+        "int8",
+        (q(2, 5, 4, 6), c((1, 2), "int32")),
+        {"keepDims": True},
+        "ReducerOptions",
+        (INT8,),
+        version=2,
+        **one,
+    )
+    yield Row("QUANTIZE", "f32-int8", (x(3, 40),), results=(INT8,))
+    yield Row("QUANTIZE", "int8-uint8", (q(3, 40),), results=(Result("uint8", (0.06, 100)),), version=2, **one)
+    yield Row("DEQUANTIZE", "int8", (q(3, 40),))
+    yield Row("HARD_SWISH", "int8", (q(3, 40),), results=(INT8,), **one)
+    yield Row("LEAKY_RELU", "int8", (q(3, 40),), {"alpha": 0.1}, results=(INT8,), version=2, **one)
+    half = Operand(w(3, 4).data.astype("float16"), True)
+    yield Row("DEQUANTIZE", "f16", (half,), version=3)
+
+
+ROWS: Sequence[Row] = tuple(rows())
