@@ -40,8 +40,9 @@ class SizeOption(click.ParamType[int]):
 
 
 def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path:
-    """The value of an option that a build requires; the list of the stages needs none."""
-    if value is None and ctx.params.get("dump") != LIST:
+    """The value of an option that a build requires; the list of the stages needs none, --inspect no folder."""
+    listed = ctx.params.get("dump") == LIST or (ctx.params.get("inspect") and param.name == "out")
+    if value is None and not listed:
         raise click.MissingParameter(ctx=ctx, param=param)
     return value or Path()
 
@@ -102,6 +103,13 @@ def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
     metavar="after:[TARGET:]STAGE",
     help="Print the model as it is after a stage, such as after:schedule_cpu or after:webgpu:wgsl, with a line where "
     "the stage changed nothing. list: print the stages, and compile nothing; that needs no MODEL and no --out.",
+)
+@click.option(
+    "--inspect",
+    is_flag=True,
+    is_eager=True,
+    help="Say what is in the file of MODEL: inputs, free sizes, weights, operators and whether they are supported. "
+    "Nothing is compiled; that needs no --out.",
 )
 @click.option(
     "--report",
@@ -201,6 +209,7 @@ def main(
     embed_weights: bool,
     verify: bool,
     dump: str | None,
+    inspect: bool,
     report: Path | None,
     profiles: tuple[tuple[str, Profile], ...],
     peaks: tuple[tuple[str, tuple[float, float]], ...],
@@ -229,6 +238,12 @@ def main(
     from ..system.collector import collect_less_often
     from .report import print_report, write_report
 
+    if inspect:
+        from .inspect_model import inspect_model
+
+        with explained(debug=debug):
+            inspect_model(model)
+        return
     collect_less_often()
     progress = Progress(error_console(), plain=dump is not None)
     interrupted = "interrupted; no bundle was written"

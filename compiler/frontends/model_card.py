@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 _LONGEST = 600
 """Characters of a description: some exporters write all of a README there."""
@@ -21,8 +21,10 @@ class Port:
 @dataclass(frozen=True, slots=True)
 class ModelCard:
     """`name` is the file's, `producer` the program that wrote it, if it says so. `operators` counts nodes by operator,
-    the most frequent first; `parameters` are the elements of constants. Inputs are those without a constant. `licence`
-    is what the file says of it, such as "Apache-2.0"; `description` its own words about the model, and `author`."""
+    the most frequent first, and `unsupported` names those that no importer takes; `parameters` are the elements of
+    constants, and `weights` the bytes of these by the type of their elements. Inputs are those without a constant.
+    `licence` is what the file says of it, such as "Apache-2.0"; `description` its own words about the model, and
+    `author`."""
 
     name: str
     producer: str
@@ -34,6 +36,8 @@ class ModelCard:
     licence: str = ""
     description: str = ""
     author: str = ""
+    weights: Mapping[str, int] = field(default_factory=dict)
+    unsupported: tuple[str, ...] = ()
 
     def facts(self) -> Iterator[tuple[str, str]]:
         """Facts by name, besides inputs, outputs and the licence."""
@@ -42,7 +46,8 @@ class ModelCard:
             yield "Description", text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
         if self.author:
             yield "Author", self.author
-        yield "Written by", f"{self.producer}, opset {self.opset}" if self.producer else f"opset {self.opset}"
+        opset = [f"opset {self.opset}"] if self.opset else []  # ONNX alone has one
+        yield "Written by", ", ".join([*([self.producer] if self.producer else []), *opset])
         yield "Parameters", f"{self.parameters:,}"
         kinds = ", ".join(f"{n} {name}" for name, n in self.operators.items())
         yield "Operators", f"{sum(self.operators.values())}: {kinds}"

@@ -31,7 +31,10 @@ def test_a_model(tmp_path: Path) -> None:
     onnx.save(proto, tmp_path / "net.onnx")
     card = describe_model(tmp_path / "net.onnx")
     inputs, outputs = (Port("x", "float32", ("batch", 6)),), (Port("y", "float32", ("batch", 4)),)
-    assert card == ModelCard("net.onnx", "pytorch 2.9", 18, {"Relu": 2, "MatMul": 1}, 27, inputs, outputs)
+    weights = {"float32": 108}
+    assert card == ModelCard(
+        "net.onnx", "pytorch 2.9", 18, {"Relu": 2, "MatMul": 1}, 27, inputs, outputs, weights=weights
+    )
     assert list(card.operators) == ["Relu", "MatMul"]
 
 
@@ -152,8 +155,8 @@ def test_an_empty_graph() -> None:
         ("net.onnx", b"no protobuf at all", r"net\.onnx is not an ONNX model"),
         ("net.onnx", b"", r"net\.onnx is empty"),
         ("net.onnx", relu([2]).SerializeToString()[:-9], r"net\.onnx is truncated or damaged"),
-        ("net.tflite", b"\x1c\0\0\0TFL3 rest", "is not an ONNX model but a TensorFlow Lite model"),
-        ("net.txt", b"a text", r"net\.txt is not an ONNX model; give a file of ONNX"),
+        ("net.tflite", b"\x1c\0\0\0TFL3 rest", "is truncated or damaged: its 13 bytes are not a whole TFLite model"),
+        ("net.txt", b"a text", r"net\.txt is not an ONNX or TFLite model; give a file of ONNX"),
     ],
 )
 def test_what_is_no_model(name: str, data: bytes, message: str, tmp_path: Path) -> None:

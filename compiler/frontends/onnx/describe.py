@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from math import prod
 from pathlib import Path
 
 import onnx
 
+from ...dtypes import F32, STORAGE_TYPES
 from ..model_card import ModelCard, Port
 from .fix_shapes import declared_shape
+from .handlers import is_supported
 from .read_model import read_model
-from .read_tensor import type_name
+from .read_tensor import element_type, type_name
 
 _NUMPY = {"float": "float32", "double": "float64"}
 """ONNX's names that NumPy and JavaScript do not use."""
@@ -37,7 +40,33 @@ def describe(model: str | Path | bytes | onnx.ModelProto) -> ModelCard:
         licence=_said(proto, *_LICENCE),
         description=proto.doc_string.strip() or _said(proto, "description"),
         author=_said(proto, "author"),
+        weights=_weights(tensors),
+        unsupported=_unsupported(proto),
     )
+
+
+def _weights(tensors: Iterable[onnx.TensorProto]) -> dict[str, int]:
+    """Bytes by the type of elements, most first."""
+    found: Counter[str] = Counter()
+    for t in tensors:
+        stored = STORAGE_TYPES.get(t.data_type)
+        bits = stored.bits if stored is not None else 8 * (element_type(t.data_type) or F32).bytes
+        found[_shown(t.data_type)] += prod(t.dims) * bits // 8
+    return dict(found.most_common())
+
+
+def _unsupported(proto: onnx.ModelProto) -> tuple[str, ...]:
+    """The operators that are neither taken nor functions of the model."""
+    functions = {(f.domain, f.name) for f in proto.functions}
+    nodes = (n for n in proto.graph.node if (n.domain, n.op_type) not in functions and not is_supported(_of_onnx(n)))
+    return tuple(dict.fromkeys(n.op_type for n in nodes))
+
+
+def _of_onnx(node: onnx.NodeProto) -> onnx.NodeProto:
+    """The node with the domain of ai.onnx written as nothing."""
+    if node.domain == "ai.onnx":
+        node.domain = ""
+    return node
 
 
 def _said(proto: onnx.ModelProto, *keys: str) -> str:
@@ -45,10 +74,15 @@ def _said(proto: onnx.ModelProto, *keys: str) -> str:
     return next((p.value.strip() for p in proto.metadata_props if p.key.lower() in keys), "")
 
 
+def _shown(code: int) -> str:
+    """The name of a type of elements."""
+    name = type_name(code)
+    return _NUMPY.get(name, name)
+
+
 def _port(value: onnx.ValueInfoProto) -> Port:
     if not value.type.HasField("tensor_type"):
         return Port(value.name, value.type.WhichOneof("value") or "no type", None)
     tensor = value.type.tensor_type
     shape = declared_shape(tensor)
-    dtype = type_name(tensor.elem_type)
-    return Port(value.name, _NUMPY.get(dtype, dtype), None if shape is None else tuple(shape))
+    return Port(value.name, _shown(tensor.elem_type), None if shape is None else tuple(shape))

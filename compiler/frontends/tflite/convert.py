@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 
 from ...errors import InputError, UnsupportedError
-from ..model_builder import ModelBuilder, Shape
+from ..model_builder import ModelBuilder
 from .call import Call, Scope
 from .images import Images
 from .operators import CUSTOM, OPERATORS
@@ -35,7 +35,7 @@ def convert(model: Model) -> onnx.ModelProto:
     for number, i in enumerate(main.inputs):
         tensor = main.tensors[i]
         name = names_in.get(i) or tensor.name or f"input_{number}"
-        scope.values[i] = builder.input(name, onnx_type(tensor.dtype), _declared(tensor, name))
+        scope.values[i] = builder.input(name, onnx_type(tensor.dtype), declared(tensor, name))
     # What is an output keeps that name for itself.
     outputs = [
         builder.name(names_out.get(i) or main.tensors[i].name or f"output_{n}") for n, i in enumerate(main.outputs)
@@ -123,9 +123,9 @@ def _stand_in(scope: Scope, tensor: Tensor) -> str:
     return scope.builder.node("Cast", [scope.builder.constant(zeros)], tensor.name, to=onnx_type(tensor.dtype))
 
 
-def _declared(tensor: Tensor, name: str) -> Shape:
+def declared(tensor: Tensor, name: str) -> tuple[int | str, ...]:
     """Free dimensions are named after their input."""
-    return [f"{name}_{d}" if n < 0 else n for d, n in enumerate(tensor.signature)]
+    return tuple(f"{name}_{d}" if n < 0 else n for d, n in enumerate(tensor.signature))
 
 
 def usual_sizes(model: Model) -> dict[str, int]:
@@ -136,9 +136,15 @@ def usual_sizes(model: Model) -> dict[str, int]:
     for number, i in enumerate(main.inputs):
         t = main.tensors[i]
         name = (signature.inputs.get(i) if signature else None) or t.name or f"input_{number}"
-        found.update({str(d): n for d, n in zip(_declared(t, name), t.shape, strict=True) if isinstance(d, str)})
+        found.update({str(d): n for d, n in zip(declared(t, name), t.shape, strict=True) if isinstance(d, str)})
     return found
 
 
 def count_operators(model: Model) -> dict[str, int]:
     return dict(Counter(o.kind for s in model.subgraphs for o in s.operators).most_common())
+
+
+def unsupported_kinds(model: Model) -> tuple[str, ...]:
+    """The operators of the model that are not taken."""
+    kinds = dict.fromkeys((o.kind, o.is_custom) for s in model.subgraphs for o in s.operators)
+    return tuple(kind for kind, is_custom in kinds if kind not in (CUSTOM if is_custom else OPERATORS))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import prod
 from pathlib import Path
@@ -12,8 +14,11 @@ from ...system.limits import CompileMemory
 from ..model_card import ModelCard, Port
 from ..model_inputs import Dim, ModelInputs
 from ..onnx import import_model as import_onnx
-from .convert import convert, count_operators, usual_sizes
-from .read_model import read_model
+from .convert import convert, count_operators, declared, unsupported_kinds, usual_sizes
+from .read_model import Tensor, read_model
+
+_OF_CONVERTERS = ("MLIR Converted.", "TOCO Converted.")
+"""Descriptions that converters write into every file."""
 
 
 def import_model(
@@ -37,6 +42,15 @@ def import_model(
         return import_onnx(convert(read), chosen, memory)
 
 
+def _weights(tensors: Iterable[Tensor]) -> dict[str, int]:
+    """Bytes in the file by the type of elements, most first."""
+    found: Counter[str] = Counter()
+    for t in tensors:
+        if t.data is not None:
+            found[t.dtype] += t.data.nbytes // (2 if t.dtype == "int4" else 1)
+    return dict(found.most_common())
+
+
 def _is_given(dimension: str, chosen: ModelInputs) -> bool:
     return dimension in chosen.dims or dimension.rpartition("_")[0] in chosen.shapes
 
@@ -48,9 +62,11 @@ def describe(model: str | Path | bytes) -> ModelCard:
     signature = next((s for s in read.signatures if s.subgraph == 0), None)
     tensors = [t for s in read.subgraphs for t in s.tensors if t.data is not None]
 
-    def port(i: int, names: dict[int, str]) -> Port:
+    def port(i: int, names: Mapping[int, str], is_input: bool) -> Port:
         t = main.tensors[i]
-        return Port(names.get(i) or t.name, t.dtype, tuple(None if n < 0 else n for n in t.signature))
+        name = names.get(i) or t.name
+        shape = declared(t, name) if is_input else tuple(None if n < 0 else n for n in t.signature)
+        return Port(name, t.dtype, shape)
 
     return ModelCard(
         name=read.name,
@@ -58,7 +74,9 @@ def describe(model: str | Path | bytes) -> ModelCard:
         opset=0,
         operators=count_operators(read),
         parameters=sum(prod(t.shape) for t in tensors if t.dtype.startswith(("float", "int4", "int8", "uint8"))),
-        inputs=tuple(port(i, dict(signature.inputs) if signature else {}) for i in main.inputs),
-        outputs=tuple(port(i, dict(signature.outputs) if signature else {}) for i in main.outputs),
-        description=read.description,
+        inputs=tuple(port(i, signature.inputs if signature else {}, True) for i in main.inputs),
+        outputs=tuple(port(i, signature.outputs if signature else {}, False) for i in main.outputs),
+        description="" if read.description in _OF_CONVERTERS else read.description,
+        weights=_weights(tensors),
+        unsupported=unsupported_kinds(read),
     )

@@ -1,0 +1,55 @@
+"""`webnn-compile MODEL --inspect`: what is in the file of a model, before anything is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.table import Table
+
+from ..frontends.importers import describe_model, find_importer
+from ..frontends.model_card import ModelCard, Port
+from ..text.size import size
+from .target_table import WIDTH
+from .terminal import is_terminal, say, show_table
+
+
+def inspect_model(path: Path) -> None:
+    """Prints the card of the model. Raises InputError for what is no model."""
+    card = describe_model(path)
+    say(f"{card.name}: {find_importer(path).name}, {size(path.stat().st_size)}")
+    width = None if is_terminal() else WIDTH
+    facts = Table(box=None, show_header=False, pad_edge=False)
+    show_table(facts, _facts(card), width=width)
+    operators = Table(box=None, pad_edge=False, header_style="bold")
+    operators.add_column("operator", no_wrap=True)
+    operators.add_column("nodes", justify="right")
+    operators.add_column("targets")
+    rows = (
+        (name, count, "not supported" if name in card.unsupported else "all") for name, count in card.operators.items()
+    )
+    say("")
+    show_table(operators, rows, width=width)
+
+
+def _facts(card: ModelCard) -> Iterator[tuple[str, str]]:
+    for name, value in card.facts():
+        if name != "Operators":
+            yield name, value
+    if card.licence:
+        yield "Licence", card.licence
+    if card.weights:
+        yield "Weights", ", ".join(f"{size(n)} of {dtype}" for dtype, n in card.weights.items())
+    for what, ports in (("Input", card.inputs), ("Output", card.outputs)):
+        for port in ports:
+            yield what, f"{port.name}: {port.dtype}{'' if port.shape is None else _shape(port)}"
+    names = dict.fromkeys(str(d) for port in card.inputs for d in port.shape or () if not isinstance(d, int) and d)
+    if names:
+        yield (
+            "Free sizes",
+            f"{', '.join(names)}: --dim NAME=SIZE fixes one, --dim NAME=LEAST..MOST leaves it to each run",
+        )
+
+
+def _shape(port: Port) -> str:
+    return f"[{', '.join('?' if d is None else str(d) for d in port.shape or ())}]"
