@@ -156,6 +156,7 @@ IN_TURN = (
     "e2e/test_npm_package.py",
     "e2e/test_queue_and_dispose.py",
     "e2e/test_rpc.py",
+    "e2e/test_tflite_in_page.py",
     "e2e/test_tune.py",
     "e2e/test_tune_faults.py",
     "e2e/test_tune_in_page.py",

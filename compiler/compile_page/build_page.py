@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -23,7 +23,10 @@ FOLDER = f"pyodide-{PYODIDE}"
 """Its files are kept by browsers as long as the name stays."""
 ABSENT = ("native", "opencl", "cuda", "cli", "serve", "report", "compile_page/licences", "tokenizers_js")
 """Folders of the compiler that no page can use."""
-TUNER = ("webnn_compile/tune/", "numpy/random/")
+LATER: Mapping[str, tuple[str, ...]] = {
+    "tuner": ("webnn_compile/tune/", "numpy/random/"),
+    "tflite": ("webnn_compile/frontends/tflite/", "flatbuffers/", "tflite/"),
+}
 """Modules that only a search needs."""
 OF_DEVICES = ("connect.js", "device.js", "follow_model.js", "frames.js", "show_search.js", "socket.js")
 """Scripts of rpc/device_page that a page without a broker has no use for."""
@@ -79,7 +82,7 @@ def build_page(
         for wheel in wheels:
             shutil.copy(wheel, work / "wheels" / wheel.name)
         _copy_modules(work / "site")
-        (work / "tuner.txt").write_text("\n".join(TUNER))
+        (work / "later.json").write_text(json.dumps(LATER))
         phase("bytecode")
         _pack(runtime, work)
         page = list(_page_files(work, runtime))
@@ -131,7 +134,7 @@ def _pack(runtime: Path, work: Path) -> None:
 
 
 def _page_files(work: Path, runtime: Path) -> Iterator[BundleFile]:
-    for stem in ("compiler", "tuner"):
+    for stem in ("compiler", *LATER):
         yield hashed_file(stem, "zip", (work / f"{stem}.zip").read_bytes(), "program")
     for name in PYODIDE_FILES:
         # Some servers have no MIME type for .mjs, and browsers then refuse the script.

@@ -23,7 +23,7 @@ from ..errors import InputError
 PYODIDE, PYODIDE_SHA256 = "314.0.3", "d7f7d24f8db486c7eda7280f3b0f7517524c8e43e8b086c6ee6ae8016658b484"
 """The version on npm, and its archive."""
 LOCK = "pyodide-lock.json"
-OURS = ("numpy", "onnx", "protobuf", "typing-extensions")
+OURS = ("flatbuffers", "numpy", "onnx", "protobuf", "tflite", "typing-extensions")
 """The packages of the lock file that the compiler needs."""
 FROM_PYODIDE = ("numpy",)
 """Packages that PyPI lacks for this platform: they are in Pyodide's own distribution."""

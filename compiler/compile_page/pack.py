@@ -1,12 +1,14 @@
 """Packs Python's modules for the page, as bytecode: run by the very Python that will read it, Pyodide's (pack.mjs).
 
-It is run as a script, in a folder with `wheels/`, packages; `site/`, modules of this project; `tuner.txt`, the folders
-of modules that only a search needs. It writes `compiler.zip`, `tuner.zip` and the folder `licences/`.
+It is run as a script, in a folder with `wheels/`, packages; `site/`, modules of this project; `later.json`,
+folders of modules that few calls need, by the archives where they go. It writes these, `compiler.zip` with all others,
+and the folder `licences/`.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import marshal
 import re
 import zipfile
@@ -27,7 +29,8 @@ Entry = tuple[str, bytes]
 
 def main(folder: Path) -> None:
     modules: list[Entry] = []
-    tuner = tuple((folder / "tuner.txt").read_text().split())
+    archives = {stem: tuple(folders) for stem, folders in json.loads((folder / "later.json").read_text()).items()}
+    later = tuple(f for folders in archives.values() for f in folders)
     for wheel in sorted((folder / "wheels").glob("*.whl")):
         with zipfile.ZipFile(wheel) as opened:
             for name in sorted(opened.namelist()):
@@ -35,11 +38,12 @@ def main(folder: Path) -> None:
                     continue
                 if ".dist-info/" in name:
                     keep_licence(folder / "licences", name, opened.read(name))
-                elif name.endswith(KEPT) and (name.startswith(tuner) or not UNUSED.search(name)):
+                elif name.endswith(KEPT) and (name.startswith(later) or not UNUSED.search(name)):
                     modules.append((name, opened.read(name)))
     modules += own_modules(folder / "site")
-    write(folder / "compiler.zip", [e for e in modules if not e[0].startswith(tuner)])
-    write(folder / "tuner.zip", [e for e in modules if e[0].startswith(tuner)])
+    write(folder / "compiler.zip", [e for e in modules if not e[0].startswith(later)])
+    for stem, folders in archives.items():
+        write(folder / f"{stem}.zip", [e for e in modules if e[0].startswith(folders)])
 
 
 def own_modules(site: Path) -> Iterator[Entry]:

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 from compile_page import NUMPY, built_page
 from webnn_compile.cli.page_command import main
-from webnn_compile.compile_page.build_page import ABSENT, FOLDER, PYODIDE_FILES, TUNER
+from webnn_compile.compile_page.build_page import ABSENT, FOLDER, LATER, PYODIDE_FILES
 from webnn_compile.compile_page.downloads import packages, read_lock
 
 FIRST_VISIT = 12.5e6
@@ -63,7 +63,7 @@ def test_another_build_is_equal_and_replaces_a_page(page: Path, tmp_path: Path) 
 
 
 def test_a_first_visit_is_small(page: Path) -> None:
-    unused = re.compile(r"tuner-.*\.zip|licences/.*|.*\.d\.ts|.*\.map")
+    unused = re.compile(r"(tuner|tflite)-.*\.zip|licences/.*|.*\.d\.ts|.*\.map")
     fetched = {name: len(zlib.compress(data)) for name, data in contents(page).items() if not unused.fullmatch(name)}
     largest = sorted(fetched.items(), key=lambda entry: -entry[1])[:5]
     assert sum(fetched.values()) <= FIRST_VISIT, largest
@@ -80,7 +80,7 @@ def test_the_list_of_files(page: Path) -> None:
 
 def test_modules_are_bytecode_of_one_python(page: Path) -> None:
     headers = set()
-    for stem in ("compiler", "tuner"):
+    for stem in ("compiler", *LATER):
         (archive,) = page.glob(f"{stem}-*.zip")
         with zipfile.ZipFile(archive) as opened:
             assert [n for n in opened.namelist() if n.endswith((".py", ".pyi"))] == []
@@ -102,17 +102,21 @@ def test_modules_that_a_page_cannot_use_are_left_out(page: Path) -> None:
     assert any(n.startswith("numpy/_core/_multiarray_umath.") and n.endswith(".so") for n in found)
 
 
-def test_modules_of_the_search_are_apart(page: Path) -> None:
-    found = names(page, "tuner")
-    for folder in TUNER:
+@pytest.mark.parametrize(
+    ("stem", "module"),
+    [("tuner", "webnn_compile/tune/tuner.pyc"), ("tflite", "webnn_compile/frontends/tflite/convert.pyc")],
+)
+def test_modules_that_few_need_are_apart(stem: str, module: str, page: Path) -> None:
+    found = names(page, stem)
+    for folder in LATER[stem]:
         assert any(n.startswith(folder) for n in found)
-    assert [n for n in found if not n.startswith(TUNER)] == []
-    assert "webnn_compile/tune/tuner.pyc" in found
+    assert [n for n in found if not n.startswith(LATER[stem])] == []
+    assert module in found
     assert set(found).isdisjoint(names(page, "compiler"))
 
 
 def test_archives_have_no_times(page: Path) -> None:
-    entries = [*modules(page, "compiler"), *modules(page, "tuner")]
+    entries = [entry for stem in ("compiler", *LATER) for entry in modules(page, stem)]
     assert {entry.date_time for entry in entries} == {(1980, 1, 1, 0, 0, 0)}
 
 
@@ -136,9 +140,11 @@ def test_licences(page: Path) -> None:
     assert "Mozilla Public License Version 2.0" in (licences / "MPL-2.0.txt").read_text()
     notice = (licences / "NOTICE.txt").read_text()
     titles = {
+        "flatbuffers": "FlatBuffers",
         "numpy": "NumPy",
         "onnx": "ONNX",
         "protobuf": "Protocol Buffers",
+        "tflite": "tflite",
         "typing-extensions": "typing_extensions",
     }
     for name in ("webnn-compile", "Pyodide", "CPython", "Emscripten", *titles.values()):
@@ -146,11 +152,15 @@ def test_licences(page: Path) -> None:
     texts = {
         "numpy": "Redistribution and use",
         "onnx": "Apache License",
+        "tflite": "Apache License",
         "protobuf": "Redistribution and use",
         "typing-extensions": "PYTHON SOFTWARE FOUNDATION LICENSE",
     }
-    assert set(titles) == set(texts) == {p.name for p in packages(read_lock())}
+    # The wheel of flatbuffers has no text; the licence is ONNX's.
+    assert set(titles) == {*texts, "flatbuffers"} == {p.name for p in packages(read_lock())}
     for package in packages(read_lock()):
+        if package.name not in texts:
+            continue
         folder = licences / f"{package.name.replace('-', '_')}-{package.version}"
         assert texts[package.name] in "".join(p.read_text() for p in folder.iterdir()), package.name
 

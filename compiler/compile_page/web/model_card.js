@@ -11,7 +11,7 @@ export function showCard(card) {
   showFacts(element('card-facts', HTMLElement), {
     size: size(card.bytes),
     producer: card.producer,
-    opset: String(card.opset),
+    ...(card.opset && { opset: String(card.opset) }), // ONNX alone has one
     parameters: count(card.parameters),
     nodes: count(Object.values(card.operators).reduce((sum, one) => sum + one, 0)),
   });

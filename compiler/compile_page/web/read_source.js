@@ -7,7 +7,10 @@ import { CompileError } from './compile_error.js';
 
 /** The size limit of all files. Python holds a model's constants several times over, in at most 4 GiB. */
 const MOST_BYTES = 2 ** 30;
-const SUFFIX = '.onnx';
+const SUFFIXES = ['.onnx', '.tflite'];
+
+/** Whether a file of this name is the model among several. */
+export const isModel = (/** @type {string} */ name) => SUFFIXES.some((suffix) => name.toLowerCase().endsWith(suffix));
 
 /**
  * The files, none of them read, and which of them is the model.
@@ -34,11 +37,14 @@ export function readSource(source) {
         '(1 GiB); use the command line: pip install webnn-compile',
     );
   }
-  const models = files.length === 1 ? files : files.filter(([name]) => name.toLowerCase().endsWith(SUFFIX));
+  const models = files.length === 1 ? files : files.filter(([name]) => isModel(name));
   const [model] = models;
   if (!model || models.length > 1) {
     const given = names.join(', ') || 'nothing';
-    throw new CompileError('input', `one file named *${SUFFIX} and its external data are a model, not ${given}`);
+    throw new CompileError(
+      'input',
+      `one file named *.onnx with its external data, or *.tflite, is a model, not ${given}`,
+    );
   }
   return { model: model[0], files };
 }
@@ -49,7 +55,7 @@ export function readSource(source) {
  */
 function listFiles(source) {
   if (source instanceof File) return [[source.name, source]];
-  if (isContent(source)) return [[`model${SUFFIX}`, bytesOf(source)]];
+  if (isContent(source)) return [['model.onnx', bytesOf(source)]];
   const several = /** @type {any} */ (source);
   const isList = Array.isArray(several) || several instanceof FileList;
   if (isList && Array.from(several).every((file) => file instanceof File))

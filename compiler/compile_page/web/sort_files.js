@@ -1,8 +1,9 @@
 // What the files are that someone dropped, chose or pasted.
+import { isModel } from './read_source.js';
 
 /**
  * @typedef {object} Sorted
- * @property {File[]} model the .onnx file and all that may be external data of it
+ * @property {File[]} model the .onnx or .tflite file and all that may be external data of it
  * @property {File[]} more what may be external data of a model that is there already
  * @property {File | undefined} picture
  * @property {File | undefined} labels
@@ -10,12 +11,12 @@
  */
 
 /**
- * With an .onnx file among them all are the model's: names of external data are free.
+ * With a model among them all are the model's: names of external data are free.
  * @param {readonly File[]} files
  * @returns {Sorted}
  */
 export function sortFiles(files) {
-  const model = files.some(({ name }) => /\.onnx$/i.test(name)) ? [...files] : [];
+  const model = files.some(({ name }) => isModel(name)) ? [...files] : [];
   const others = model.length ? [] : [...files];
   /** @param {(file: File) => boolean} isOne */
   const take = (isOne) => {

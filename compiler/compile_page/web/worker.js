@@ -20,8 +20,8 @@ let python;
 let answer;
 /** @type {import('./kept_files.js').Listed[]} */
 let listed = [];
-/** @type {Promise<void> | undefined} modules for searches */
-let tuner;
+/** @type {Map<string, Promise<void>>} modules that few calls need, by their archives */
+const later = new Map();
 
 self.onmessage = async ({ data }) => {
   const { id } = data;
@@ -104,15 +104,11 @@ function unpack(archive) {
  */
 async function carryOut({ id, op, request, files, line }) {
   const { FS } = python;
-  if (line) {
-    try {
-      tuner ??= fetchKept(find('tuner'), () => {}).then(unpack);
-      await tuner;
-    } catch (error) {
-      tuner = undefined;
-      const message = `the modules of a search cannot be had: ${/** @type {Error} */ (error).message}`;
-      return { result: { error: { kind: 'start', message } }, files: [] };
-    }
+  try {
+    if (line) await loadLater('tuner', 'a search');
+    if (await hasTflite(files)) await loadLater('tflite', 'TFLite models');
+  } catch (error) {
+    return { result: { error: { kind: 'start', message: /** @type {Error} */ (error).message } }, files: [] };
   }
   FS.chdir(FILES);
   try {
@@ -131,6 +127,28 @@ async function carryOut({ id, op, request, files, line }) {
   } finally {
     remove('.');
   }
+}
+
+/**
+ * @param {string} archive
+ * @param {string} what it is for, in messages
+ */
+async function loadLater(archive, what) {
+  const loading = later.get(archive) ?? fetchKept(find(archive), () => {}).then(unpack);
+  later.set(archive, loading);
+  await loading.catch((error) => {
+    later.delete(archive);
+    throw new Error(`the modules of ${what} cannot be had: ${error.message}`);
+  });
+}
+
+/**
+ * Bytes 4 to 7 of such a model are TFL3. A file that cannot be read is reported where it is written.
+ * @param {Files} files
+ */
+async function hasTflite(files) {
+  const heads = await Promise.all(files.map(([, content]) => read(content.slice(4, 8)).catch(() => new Uint8Array())));
+  return heads.some((head) => String.fromCharCode(...head) === 'TFL3');
 }
 
 /**
