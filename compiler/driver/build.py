@@ -23,7 +23,7 @@ from ..bundle import (
     write_bundle,
 )
 from ..errors import InputError, InternalError
-from ..frontends.importers import describe_model
+from ..frontends.importers import as_onnx, describe_model
 from ..ir.memo import forgetting
 from ..pipeline.dump import Dump
 from ..pipeline.lowered import Lowered
@@ -330,7 +330,7 @@ def _verify(model: Source, lowered: Lowered, report: Report, work: Work, weights
     halves = work.options.stores_halves
     tolerance = tolerance_of(halves=halves, winograd=bool(lowered.rewritten))
     reference = Reference(
-        model if isinstance(model, Path) else model.SerializeToString(),
+        as_onnx(model),
         report.inputs,
         tolerance,
         halves=halves,

@@ -31,7 +31,8 @@ HEAD = 64
 class Importer:
     """The row of a format, by its `name`. Files of it have one of `first_bytes` from `offset` on, or one of `suffixes`
     (lower case); `is_model` is true of what its package has in memory. `load` returns the graph, or raises InputError
-    or UnsupportedError; `describe` only reads what the file says of itself."""
+    or UnsupportedError; `describe` only reads what the file says of itself; `to_onnx` is there for formats that
+    become ONNX models first."""
 
     name: str
     suffixes: tuple[str, ...]
@@ -40,6 +41,7 @@ class Importer:
     load: Callable[[Model, ModelInputs, CompileMemory | None], Graph]
     describe: Callable[[Model], ModelCard]
     offset: int = 0
+    to_onnx: Callable[[Model], onnx.ModelProto] | None = None
 
     def begins(self, head: bytes) -> bool:
         """Whether a file with these first bytes is of the format."""
@@ -88,6 +90,13 @@ def _need(format: str, *packages: str) -> None:
         )
 
 
+def _convert_tflite(model: Model) -> onnx.ModelProto:
+    _need("TFLite", "tflite", "flatbuffers")
+    from .tflite import convert, read_model
+
+    return convert(read_model(_file(model)))
+
+
 def _file(model: Model) -> str | Path | bytes:
     """A model of a format whose package has nothing in memory."""
     assert isinstance(model, str | Path | bytes)
@@ -99,7 +108,9 @@ _ONNX_TAGS = (b"\x08", b"\x12", b"\x1a", b"\x22", b"\x28", b"\x32", b"\x3a", b"\
 
 IMPORTERS: list[Importer] = [
     Importer("ONNX", (".onnx",), _ONNX_TAGS, _is_onnx, _load_onnx, _describe_onnx),
-    Importer("TFLite", (".tflite",), (b"TFL3",), lambda model: False, _load_tflite, _describe_tflite, offset=4),
+    Importer(
+        "TFLite", (".tflite",), (b"TFL3",), lambda model: False, _load_tflite, _describe_tflite, 4, _convert_tflite
+    ),
 ]
 """The first of them reports files that cannot be read."""
 
@@ -110,6 +121,16 @@ def import_model(model: Model, inputs: ModelInputs | None = None, memory: Compil
     Raises InputError for what no importer reads, and what importers raise.
     """
     return find_importer(model).load(model, inputs or ModelInputs(), memory)
+
+
+def as_onnx(model: Model) -> Path | bytes:
+    """The file of a model as onnxruntime takes it: the file itself, or the bytes of the model that it becomes. Raises
+    what importers raise."""
+    convert = None if not isinstance(model, str | Path | bytes) else find_importer(model).to_onnx
+    converted = model if convert is None else convert(model)
+    if isinstance(converted, str | Path):
+        return Path(converted)
+    return converted if isinstance(converted, bytes) else bytes(converted.SerializeToString())
 
 
 def describe_model(model: Model) -> ModelCard:

@@ -12,6 +12,8 @@ import pytest
 import webnn_compile
 from effort import DAMAGED_FILES, effort_of
 from tflite_models import Writer, interpreted, schema, seeded
+from webnn_compile.driver.build import build
+from webnn_compile.driver.options import Options
 from webnn_compile.errors import InputError, UnsupportedError
 from webnn_compile.frontends.importers import describe_model, find_importer, import_model
 from webnn_compile.frontends.model_inputs import model_inputs
@@ -294,6 +296,25 @@ def test_what_is_not_supported_is_said_at_once() -> None:
         "takes and returns them",
         "Replace or remove these in the model, or convert it in another way.",
     ]
+
+
+def test_subgraphs_that_nothing_calls_are_left_out() -> None:
+    writer = dense(2)
+    writer.subgraph("initialisation")
+    x = writer.input("x", "float32", (2, 3))
+    writer.operator("VAR_HANDLE", [x], [writer.tensor("y", "float32", (2, 3))])
+    assert [n.op for n in run_graph_passes(import_model(writer.bytes())).nodes] == ["Gemm"]
+    assert describe_model(writer.bytes()).operators == {"FULLY_CONNECTED": 1}
+
+
+def test_it_is_verified_by_onnxruntime(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    path = tmp_path / "net.tflite"
+    path.write_bytes(mobile())
+    options = Options(targets=("wasm",), verify=True)
+    report = build(path, tmp_path / "bundle", options, lambda _: None, lambda _: None)
+    assert {c.backend for c in report.comparisons} >= {"native"}
+    assert all(c.ok for c in report.comparisons)
 
 
 @pytest.mark.parametrize(

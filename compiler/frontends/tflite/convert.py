@@ -13,6 +13,7 @@ from ..model_builder import ModelBuilder
 from .call import Call, Scope
 from .images import Images
 from .operators import CUSTOM, OPERATORS
+from .operators.control_flow import called_by
 from .read_model import DAMAGES, Model, Operator, Subgraph, Tensor
 from .types import onnx_type, stored_type
 
@@ -76,13 +77,26 @@ def _convert_operators(scope: Scope) -> None:
 
 def _check_operators(model: Model) -> None:
     kinds: dict[tuple[str, bool], list[str]] = {}
-    for subgraph in model.subgraphs:
+    for subgraph in _reached(model):
         for o in subgraph.operators:
             if o.kind not in (CUSTOM if o.is_custom else OPERATORS):
                 kinds.setdefault((o.kind, o.is_custom), []).append(_named(o, subgraph))
     if kinds:
         by_count = sorted(kinds.items(), key=lambda item: (-len(item[1]), item[0]))
         raise _unsupported(model, [_kind(kind, is_custom, names) for (kind, is_custom), names in by_count])
+
+
+def _reached(model: Model) -> list[Subgraph]:
+    """The main subgraph, and those that its branches and loops call."""
+    found: dict[int, Subgraph] = {}
+    waiting = [0]
+    while waiting:
+        i = waiting.pop()
+        if i in found or not 0 <= i < len(model.subgraphs):
+            continue
+        found[i] = model.subgraphs[i]
+        waiting += [s for o in found[i].operators for s in called_by(o)]
+    return [found[i] for i in sorted(found)]
 
 
 def _kind(kind: str, is_custom: bool, names: list[str]) -> str:
@@ -141,10 +155,10 @@ def usual_sizes(model: Model) -> dict[str, int]:
 
 
 def count_operators(model: Model) -> dict[str, int]:
-    return dict(Counter(o.kind for s in model.subgraphs for o in s.operators).most_common())
+    return dict(Counter(o.kind for s in _reached(model) for o in s.operators).most_common())
 
 
 def unsupported_kinds(model: Model) -> tuple[str, ...]:
     """The operators of the model that are not taken."""
-    kinds = dict.fromkeys((o.kind, o.is_custom) for s in model.subgraphs for o in s.operators)
+    kinds = dict.fromkeys((o.kind, o.is_custom) for s in _reached(model) for o in s.operators)
     return tuple(kind for kind, is_custom in kinds if kind not in (CUSTOM if is_custom else OPERATORS))

@@ -9,8 +9,19 @@ import onnx
 
 from ..call import Call, Handler, Scope
 from ..images import Images
-from ..read_model import Tensor
+from ..read_model import Operator, Tensor
 from ..types import onnx_type
+
+
+def called_by(operator: Operator) -> list[int]:
+    """The numbers of the subgraphs that an operator carries out."""
+    o = operator.options
+    match operator.kind if o is not None else "":
+        case "IF":
+            return [o.ThenSubgraphIndex(), o.ElseSubgraphIndex()]
+        case "WHILE":
+            return [o.CondSubgraphIndex(), o.BodySubgraphIndex()]
+    return []
 
 
 def _region(call: Call, index: int, name: str) -> Scope:
