@@ -115,6 +115,7 @@ SAMPLED: Mapping[str, int] = {
     "e2e/test_tune.py::test_a_search_is_interrupted_resumed_and_used": 5,
     "tests/c/test_op_table_in_c.py::test_operator": 2,
     "tests/cli/test_command_line.py::test_dump_after_every_stage": 3,
+    "tests/frontends/test_tflite_networks.py::test_network": 3,
     "tests/gpu/test_extremes.py::test_extremes": 2,
     "tests/gpu/test_winograd_on_devices.py::test_a_device_computes_by_tiles": 3,
     "tests/graph/test_integer_products.py::test_products_of_activations": 2,

