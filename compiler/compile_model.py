@@ -19,6 +19,7 @@ from .driver.targets import TARGETS as TABLE
 from .driver.targets import bundled_targets
 from .driver.work import Work
 from .errors import InputError
+from .frontends.fetch_model import located
 from .frontends.model_inputs import DimLike, model_inputs
 from .ir.memo import forgetting
 from .pictures.formats import FORMATS, PICTURES, FormatLike
@@ -182,8 +183,8 @@ def build_bundle(
     if out is None:
         if packaging != ESM or coop_coep or report is not None:
             raise InputError("packaging=, coop_coep= and report= are for a folder: give out=, too")
-        return build_manifest(Path(model), options, lambda _: None)
-    return _write_bundle(Path(model), Path(out), options, force=force)
+        return build_manifest(located(model), options, lambda _: None)
+    return _write_bundle(located(model), Path(out), options, force=force)
 
 
 def _write_bundle(model: Path, out: Path, options: Options, *, force: bool) -> Manifest:

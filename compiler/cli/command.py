@@ -16,7 +16,7 @@ from ..driver.targets import bundled_targets
 from ..errors import InputError
 from ..system.limits import parse_size
 from .bundle_options import bundle_options
-from .explained import DEBUG, FILE, explained
+from .explained import DEBUG, FILE, MODEL, explained
 from .model_options import model_options
 from .progress import Progress
 from .report_options import PeakOption, ProfileOption
@@ -39,7 +39,7 @@ class SizeOption(click.ParamType[int]):
         return size
 
 
-def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path:
+def _needed(ctx: click.Context, param: click.Parameter, value: str | Path | None) -> str | Path:
     """The value of an option that a build requires; the list of the stages needs none, --inspect no folder."""
     listed = ctx.params.get("dump") == LIST or (ctx.params.get("inspect") and param.name == "out")
     if value is None and not listed:
@@ -50,7 +50,7 @@ def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
 @click.command(
     cls=RepeatableCommand, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
-@click.argument("model", type=FILE, metavar="MODEL", required=False, callback=_needed)
+@click.argument("model", type=MODEL, metavar="MODEL", required=False, callback=_needed)
 @click.option(
     "--out",
     type=FILE,
@@ -199,7 +199,7 @@ def _needed(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
 @DEBUG
 @click.version_option(package_name="webnn-compile")
 def main(
-    model: Path,
+    model: str | Path,
     out: Path,
     computed: Options,
     targets: str,
@@ -226,7 +226,8 @@ def main(
     page_memory: int | None,
     debug: bool,
 ) -> None:
-    """Compile MODEL (an ONNX file) into a folder that any web server can host.
+    """Compile MODEL (an ONNX or TFLite file, or an https:// or hf:// address of one) into a folder that any web server
+    can host.
 
     \b
     Example:  webnn-compile resnet18.onnx --out bundle/ --shape input=1x3x224x224
@@ -235,6 +236,7 @@ def main(
     the options; 70: a fault of webnn-compile.
     """
     from ..driver.build import build
+    from ..frontends.fetch_model import located
     from ..system.collector import collect_less_often
     from .report import print_report, write_report
 
@@ -242,7 +244,7 @@ def main(
         from .inspect_model import inspect_model
 
         with explained(debug=debug):
-            inspect_model(model)
+            inspect_model(located(model, lambda line: say(line, err=True)))
         return
     collect_less_often()
     progress = Progress(error_console(), plain=dump is not None)
@@ -279,7 +281,7 @@ def main(
             return
         with warnings.catch_warnings(), progress:
             warnings.showwarning = _show_warning
-            result = build(model, out, options, progress.phase, say)
+            result = build(located(model, progress.phase), out, options, progress.phase, say)
         if report is not None and options.page:
             from ..report.write_page import write_page
 

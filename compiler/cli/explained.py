@@ -16,6 +16,7 @@ from typing import NoReturn
 import click
 
 from ..errors import InputError, InternalError
+from ..frontends.fetch_model import is_address
 from ..text.explain import explain
 from .terminal import say
 
@@ -40,6 +41,21 @@ class Ended(KeyboardInterrupt):
 DEBUG = click.option("--debug", is_flag=True, help="Show the Python traceback of an error.")
 FILE = click.Path(path_type=Path, readable=False)
 """Any path: the compiler reports what is wrong with one."""
+
+
+class ModelOption(click.ParamType[str | Path]):
+    """The path of a model's file, or an address (`frontends/fetch_model`), which stays a string."""
+
+    name = "model"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str | Path:
+        if isinstance(value, str) and is_address(value):
+            return value
+        path: Path = FILE.convert(value, param, ctx)  # type: ignore[arg-type]
+        return path
+
+
+MODEL = ModelOption()
 
 
 @contextlib.contextmanager

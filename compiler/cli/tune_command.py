@@ -15,6 +15,7 @@ from rich.table import Table
 
 from ..driver.options import Options
 from ..errors import InputError
+from ..frontends.fetch_model import located
 from ..records.record_file import RecordWriter, read_records
 from ..records.recorded_choices import is_of
 from ..tune.device import Device
@@ -25,7 +26,7 @@ from ..tune.problem import TUNED, Problem
 from ..tune.status import Settings, Status, Summary
 from ..tune.summarise import Line, summarise
 from ..tune.tuner import tune
-from .explained import DEBUG, FILE, explained, require
+from .explained import DEBUG, FILE, MODEL, explained, require
 from .model_options import model_options
 from .terminal import cell, error_console, say, show_table
 from .time_option import TimeOption
@@ -70,7 +71,7 @@ def main() -> None:
 
 
 @main.command()
-@click.argument("model", type=FILE)
+@click.argument("model", type=MODEL)
 @click.option("--target", type=click.Choice(TUNED), required=True, help="What the kernels are for.")
 @click.option(
     "--device",
@@ -111,7 +112,7 @@ def main() -> None:
 @click.option("--seed", type=int, default=0, help="Of the random numbers.")
 @DEBUG
 def run(
-    model: Path,
+    model: str | Path,
     target: str,
     device: str | None,
     broker: str,
@@ -129,7 +130,8 @@ def run(
 ) -> None:
     """Tune MODEL, and add what was measured to the records."""
     with explained(debug=debug, interrupted=f"interrupted; {KEPT}: the same command goes on from there"):
-        problem = Problem(model, target, replace(computed, precision=precision, threads=threads))
+        path = located(model, lambda line: say(line, err=True))
+        problem = Problem(path, target, replace(computed, precision=precision, threads=threads))
         earlier = read_records([records]).records if records.exists() else ()
         with contextlib.ExitStack() as opened:
             writer = RecordWriter(records)

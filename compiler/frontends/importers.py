@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ..errors import InputError
 from ..graph.ir import Graph
 from ..system.limits import CompileMemory
+from .fetch_model import located
 from .model_card import ModelCard
 from .model_inputs import ModelInputs
 from .open_file import open_file
@@ -120,7 +121,8 @@ def import_model(model: Model, inputs: ModelInputs | None = None, memory: Compil
 
     Raises InputError for what no importer reads, and what importers raise.
     """
-    return find_importer(model).load(model, inputs or ModelInputs(), memory)
+    found = _here(model)
+    return find_importer(found).load(found, inputs or ModelInputs(), memory)
 
 
 def as_onnx(model: Model) -> Path | bytes:
@@ -135,7 +137,13 @@ def as_onnx(model: Model) -> Path | bytes:
 
 def describe_model(model: Model) -> ModelCard:
     """Describes the file, its free dimensions included. Raises InputError for what no importer reads."""
-    return find_importer(model).describe(model)
+    found = _here(model)
+    return find_importer(found).describe(found)
+
+
+def _here(model: Model) -> Model:
+    """A model that is given by an address is fetched."""
+    return located(model) if isinstance(model, str) else model
 
 
 def find_importer(model: Model) -> Importer:
