@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .answers.answering import Answering
 from .answers.formats import AnswerLike, answers_of
@@ -40,12 +41,22 @@ if TYPE_CHECKING:
 TARGETS = tuple(TABLE)
 
 
+class TorchModel(Protocol):
+    """A module of PyTorch, or an exported program of torch.export."""
+
+    @property
+    def state_dict(self) -> Any:
+        """Its weights."""
+
+
 @forgetting()
 def compile(
-    model: str | Path | bytes | onnx.ModelProto,
+    model: str | Path | bytes | onnx.ModelProto | TorchModel,
     target: str = "native",
     shapes: Mapping[str, tuple[int | str, ...]] | None = None,
     *,
+    example_inputs: Sequence[Any] | Mapping[str, Any] | None = None,
+    dynamic_shapes: Any = None,
     dims: Mapping[str, DimLike] | None = None,
     constants: Mapping[str, object] | None = None,
     pictures: Mapping[str, FormatLike] | None = None,
@@ -68,7 +79,9 @@ def compile(
     (through wasmtime, extra `[verify]`), "webgpu" (through wgpu, extra `[webgpu]`), "webgl" (through the system's
     OpenGL ES), "opencl" (through pyopencl, extra `[opencl]`) and "cuda" (through NVIDIA's driver, extra `[cuda]`).
     "remote:NAME/webgpu" (or webgl, or wasm) runs in a tab that has joined the broker at WEBNN_RPC_BROKER; `close()`
-    frees it for others. `shapes` fixes free dimensions by input, or names them; `dims` says by name how long they are:
+    frees it for others. A module of PyTorch (extra `[torch]`) is exported by `example_inputs`, arguments of its
+    `forward` in order or by name; `dynamic_shapes` says which of their sizes vary, as of torch.export.export. `shapes`
+    fixes free dimensions by input, or names them; `dims` says by name how long they are:
     a number, or (least, most) for sizes that each run decides, or (least, most, multiple). `constants` are values of
     inputs that never change. `pictures` are formats of inputs that pictures fill: names of FORMATS, or objects of JSON
     as --picture reads them; such an input is int32 [height, width] then, words of red, green, blue and alpha, red
@@ -114,7 +127,8 @@ def compile(
     if activations not in ACTIVATIONS:
         raise InputError(f"activations={activations!r}: choose one of {', '.join(ACTIVATIONS)}")
     work = Work("the model", options, open_cache(enabled=cache), lambda _: None)
-    optimised = optimise_model(import_graph(model, work), work)
+    source = _exported(model, example_inputs, dynamic_shapes)
+    optimised = optimise_model(import_graph(source, work), work)
     compiled = compile_remote(target, optimised, work) if remote else row.compile(row.lower(optimised, work), work)
     work.cache.trim()
     answering = Answering(compiled, work.answers) if work.answers else compiled
@@ -122,10 +136,12 @@ def compile(
 
 
 def build_bundle(
-    model: str | Path,
+    model: str | Path | TorchModel,
     targets: str | Sequence[str] | None = None,
     shapes: Mapping[str, tuple[int | str, ...]] | None = None,
     *,
+    example_inputs: Sequence[Any] | Mapping[str, Any] | None = None,
+    dynamic_shapes: Any = None,
     out: str | Path | None = None,
     packaging: Packaging = ESM,
     coop_coep: bool = False,
@@ -180,11 +196,42 @@ def build_bundle(
         records=_paths(records),
         for_device=for_device,
     )
-    if out is None:
-        if packaging != ESM or coop_coep or report is not None:
-            raise InputError("packaging=, coop_coep= and report= are for a folder: give out=, too")
-        return build_manifest(located(model), options, lambda _: None)
-    return _write_bundle(located(model), Path(out), options, force=force)
+    if out is None and (packaging != ESM or coop_coep or report is not None):
+        raise InputError("packaging=, coop_coep= and report= are for a folder: give out=, too")
+    with tempfile.TemporaryDirectory() as folder:
+        path = _file(model, example_inputs, dynamic_shapes, Path(folder))
+        if out is None:
+            return build_manifest(path, options, lambda _: None)
+        return _write_bundle(path, Path(out), options, force=force)
+
+
+def _exported(model: Any, example_inputs: Sequence[Any] | Mapping[str, Any] | None, dynamic_shapes: Any) -> Any:
+    """The ONNX model of a module, by its inputs; other models as they are."""
+    from .frontends.pytorch import export_module, is_torch
+
+    if example_inputs is None and dynamic_shapes is None:
+        return model
+    if not is_torch(model) or example_inputs is None:
+        raise InputError(
+            "example_inputs= and dynamic_shapes= are for a module of PyTorch: give both, or leave them out"
+        )
+    return export_module(model, example_inputs, dynamic_shapes)
+
+
+def _file(
+    model: Any, example_inputs: Sequence[Any] | Mapping[str, Any] | None, dynamic_shapes: Any, folder: Path
+) -> Path:
+    """The file of a model; what is exported from PyTorch becomes one in `folder`, which has the module's name."""
+    from .frontends.pytorch import export_program, is_torch
+
+    source = _exported(model, example_inputs, dynamic_shapes)
+    if isinstance(source, str | Path):
+        return located(source)
+    if is_torch(source):
+        source = export_program(source)
+    path = folder / f"{source.graph.name}.onnx"
+    path.write_bytes(source.SerializeToString())
+    return path
 
 
 def _write_bundle(model: Path, out: Path, options: Options, *, force: bool) -> Manifest:

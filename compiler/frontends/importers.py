@@ -4,7 +4,7 @@ and a row here."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -91,6 +91,33 @@ def _need(format: str, *packages: str) -> None:
         )
 
 
+def _is_torch(model: object) -> bool:
+    from .pytorch import is_torch
+
+    return is_torch(model)
+
+
+def _export_torch(model: Model) -> onnx.ModelProto:
+    from .pytorch import export_program, read_program
+
+    if isinstance(model, str | Path):
+        return read_program(Path(model))
+    if isinstance(model, bytes):
+        raise InputError("a model of PyTorch is given by the path of a .pt2 file, or as a module")
+    if not hasattr(model, "graph_signature"):
+        raise InputError(f"{type(model).__name__}: give example_inputs=, too, by which PyTorch exports a module")
+    return export_program(model)
+
+
+def _load_torch(model: Model, inputs: ModelInputs, memory: CompileMemory | None) -> Graph:
+    return _load_onnx(_export_torch(model), inputs, memory)
+
+
+def _describe_torch(model: Model) -> ModelCard:
+    card = _describe_onnx(_export_torch(model))
+    return replace(card, name=Path(model).name) if isinstance(model, str | Path) else card
+
+
 def _convert_tflite(model: Model) -> onnx.ModelProto:
     _need("TFLite", "tflite", "flatbuffers")
     from .tflite import convert, read_model
@@ -112,6 +139,7 @@ IMPORTERS: list[Importer] = [
     Importer(
         "TFLite", (".tflite",), (b"TFL3",), lambda model: False, _load_tflite, _describe_tflite, 4, _convert_tflite
     ),
+    Importer("PyTorch", (".pt2",), (), _is_torch, _load_torch, _describe_torch, 0, _export_torch),
 ]
 """The first of them reports files that cannot be read."""
 
@@ -164,7 +192,8 @@ def find_importer(model: Model) -> Importer:
     if fitting or not head:
         return (*fitting, IMPORTERS[0])[0]
     other = other or find_other_format(b"", suffix)
-    names = " or ".join(i.name for i in IMPORTERS)
+    *most, last = [i.name for i in IMPORTERS]
+    names = f"{', '.join(most)} or {last}"
     if other is not None:
         raise InputError(f"{name} is not an {names} model but {other.what}; {other.advice}")
     raise InputError(f"{name} is not an {names} model; give a file of {_formats()}, or {TO_ONNX}")

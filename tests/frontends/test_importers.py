@@ -73,16 +73,16 @@ def test_a_model_may_begin_with_any_field(first: Any) -> None:
 )
 def test_other_formats_say_what_to_do(name: str, data: bytes, what: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(data)
-    refused(tmp_path / name, rf"^{name} is not an ONNX or TFLite model but {what}")
+    refused(tmp_path / name, rf"^{name} is not an ONNX, TFLite or PyTorch model but {what}")
     if data != b"some words":
-        refused(data, rf"^the model is not an ONNX or TFLite model but {what}")
+        refused(data, rf"^the model is not an ONNX, TFLite or PyTorch model but {what}")
 
 
 def test_what_nothing_knows_gets_the_supported_formats(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("just some words")
     message = (
-        r"is not an ONNX or TFLite model; give a file of ONNX \(\.onnx\), TFLite \(\.tflite\), or export the model to "
-        r"ONNX, with torch\.onnx\.export"
+        r"is not an ONNX, TFLite or PyTorch model; give a file of ONNX \(\.onnx\), TFLite \(\.tflite\), "
+        r"PyTorch \(\.pt2\), or export the model to ONNX, with torch\.onnx\.export"
     )
     refused(tmp_path / "notes.txt", rf"^notes\.txt {message}")
     refused(bytes(100), f"^the model {message}")
@@ -115,6 +115,7 @@ def test_an_importer_in_the_table_is_used_and_named(tmp_path: Path, monkeypatch:
     report = build(tmp_path / "net.words", tmp_path / "bundle", options, lambda _: None, lambda _: None)
     assert report.operators == {"Relu": 1, "Neg": 1}
     refused(
-        b"just some words", r"is not an ONNX or TFLite or Words model; give .* TFLite \(\.tflite\), Words \(\.words\)"
+        b"just some words",
+        r"is not an ONNX, TFLite, PyTorch or Words model; give .* PyTorch \(\.pt2\), Words \(\.words\)",
     )
-    refused(b"PK\x03\x04", "is not an ONNX or TFLite or Words model but a zip archive")
+    refused(b"PK\x03\x04", "is not an ONNX, TFLite, PyTorch or Words model but a zip archive")
