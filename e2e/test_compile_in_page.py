@@ -493,7 +493,9 @@ def test_the_card_says_what_the_file_does(opened: Page, tmp_path: Path) -> None:
         "author": "",
         "opset": 17,
         "operators": {"Relu": 1},
+        "unsupported": [],
         "parameters": 0,
+        "weights": {},
         "inputs": [{"name": "x", "dtype": "float32", "shape": ["batch", 3]}],
         "outputs": [{"name": "y", "dtype": "float32", "shape": None}],
     }

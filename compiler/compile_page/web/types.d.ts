@@ -101,11 +101,16 @@ export interface Card {
   licence: string;
   description: string;
   author: string;
+  /** Of ONNX; 0 in other formats. */
   opset: number;
   /** Numbers of nodes by operator. */
   operators: Readonly<Record<string, number>>;
+  /** Names of operators that are not supported. */
+  unsupported: readonly string[];
   /** Elements of constants. */
   parameters: number;
+  /** Bytes of constants by the type of their elements. */
+  weights: Readonly<Record<string, number>>;
   inputs: readonly Port[];
   outputs: readonly Port[];
 }
