@@ -66,10 +66,6 @@ def _local_response_normalization(call: Call) -> None:
     call.write(call.interleaved(call.node("LRN", [call.planar(0)], **attributes)))
 
 
-def _max_pool_with_argmax(call: Call) -> None:
-    raise call.unsupported("its indices are those of a picture in another order; take MAX_POOL_2D")
-
-
 def _convolution_2d_transpose_bias(call: Call) -> None:
     """MediaPipe's own: weights O, H, W, I; the padding and the strides are the options' three integers."""
     from .products import convolution_transpose
@@ -91,5 +87,4 @@ OPERATORS: dict[str, Handler] = {
 
 CUSTOM: dict[str, Handler] = {
     "Convolution2DTransposeBias": _convolution_2d_transpose_bias,
-    "MaxPoolingWithArgmax2D": _max_pool_with_argmax,
 }
