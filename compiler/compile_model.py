@@ -213,7 +213,7 @@ def _exported(model: Any, example_inputs: Sequence[Any] | Mapping[str, Any] | No
         return model
     if not is_torch(model) or example_inputs is None:
         raise InputError(
-            "example_inputs= and dynamic_shapes= are for a module of PyTorch: give both, or leave them out"
+            "example_inputs= and dynamic_shapes= are for a module of PyTorch, the latter together with the former"
         )
     return export_module(model, example_inputs, dynamic_shapes)
 

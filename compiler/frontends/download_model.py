@@ -1,8 +1,8 @@
 """Downloads the files of a model.
 
-They are kept in a folder for each address. A kept file is asked for again by its entity tag, a part of one goes on from
-the byte where it ends (RFC 9110, sections 13 and 14), and where the server says a hash of the file (RFC 9530, or the
-header of Hugging Face's large files), it is checked.
+They are cached in a folder for each address. A cached file is revalidated by its entity tag, a partial download is
+resumed by a range request (RFC 9110, sections 13 and 14), and a digest in the response (RFC 9530, or the header of
+Hugging Face's large files) is verified.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _fetch(address: str, path: Path, phase: Phase) -> None:
                 raise
             except (urllib.error.URLError, HTTPException, ConnectionError, TimeoutError) as error:
                 if path.exists():
-                    phase(f"{address} cannot be asked ({_reason(error)}): the kept file is taken")
+                    phase(f"{address} cannot be reached ({_reason(error)}): the kept file is taken")
                     return
                 if not left:
                     raise InputError(
@@ -128,7 +128,7 @@ def _reason(error: Exception) -> str:
 
 
 def _received(address: str, path: Path, part: Path, facts: Path, phase: Phase) -> bool:
-    """Whether all of the file has arrived: asks for it, or for what is missing of it."""
+    """Requests the file, or the range that is missing of it. True once it is complete."""
     known = _known(facts)
     headers = {"Accept-Encoding": "identity"}
     begun = part.stat().st_size if part.exists() else 0

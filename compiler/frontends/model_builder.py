@@ -1,4 +1,4 @@
-"""Builds the ONNX model that another format's model is converted to. It knows no format."""
+"""Builds the ONNX model that another format's model is converted to. It depends on no format."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ class ModelBuilder:
     """Collects inputs, constants and nodes by the names of their values; `model` returns the whole."""
 
     def __init__(self, name: str, parent: ModelBuilder | None = None) -> None:
-        self._name = name
         self._values: Names = parent._values if parent else Names()
         self._nodes: Names = parent._nodes if parent else Names()
         self._graph = onnx.GraphProto(name=name)
@@ -63,14 +62,13 @@ class ModelBuilder:
         stem: str,
         *,
         outputs: Sequence[str] | None = None,
-        domain: str = "",
         **attributes: Any,
     ) -> str:
         """The first output of a node, which is named `stem` or like it; `outputs` are the names of several, which
         no value has yet, or empty."""
         own = self._nodes.fresh(stem or op)
         names = [self.name(stem)] if outputs is None else list(outputs)
-        self._graph.node.append(helper.make_node(op, list(inputs), names, own, domain=domain, **attributes))
+        self._graph.node.append(helper.make_node(op, list(inputs), names, own, **attributes))
         return names[0]
 
     def region(self, name: str) -> ModelBuilder:
@@ -84,9 +82,5 @@ class ModelBuilder:
         return self._graph
 
     def model(self, description: str = "") -> onnx.ModelProto:
-        own = helper.make_model(
-            self._graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10, doc_string=description
-        )
-        if any(n.domain == "com.microsoft" for n in self._graph.node):
-            own.opset_import.append(helper.make_opsetid("com.microsoft", 1))
-        return own
+        opsets = [helper.make_opsetid("", OPSET)]
+        return helper.make_model(self._graph, opset_imports=opsets, ir_version=10, doc_string=description)

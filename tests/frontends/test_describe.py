@@ -185,3 +185,11 @@ def test_words_about_the_model() -> None:
     }
     proto.doc_string = "long " * 1000
     assert len(dict(described(proto).facts())["Description"]) == 600
+
+
+def test_a_model_in_memory_is_left_as_it_is() -> None:
+    proto = relu([2])
+    proto.graph.node[0].domain = "ai.onnx"
+    before = proto.SerializeToString()
+    assert describe_model(proto).unsupported == ()
+    assert proto.SerializeToString() == before

@@ -101,7 +101,7 @@ export interface Card {
   licence: string;
   description: string;
   author: string;
-  /** Of ONNX; 0 in other formats. */
+  /** The opset of ONNX; 0 in other formats. */
   opset: number;
   /** Numbers of nodes by operator. */
   operators: Readonly<Record<string, number>>;

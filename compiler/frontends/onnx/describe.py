@@ -58,15 +58,13 @@ def _weights(tensors: Iterable[onnx.TensorProto]) -> dict[str, int]:
 def _unsupported(proto: onnx.ModelProto) -> tuple[str, ...]:
     """The operators that are neither taken nor functions of the model."""
     functions = {(f.domain, f.name) for f in proto.functions}
-    nodes = (n for n in proto.graph.node if (n.domain, n.op_type) not in functions and not is_supported(_of_onnx(n)))
+    nodes = (n for n in proto.graph.node if (n.domain, n.op_type) not in functions and not is_supported(_kind(n)))
     return tuple(dict.fromkeys(n.op_type for n in nodes))
 
 
-def _of_onnx(node: onnx.NodeProto) -> onnx.NodeProto:
-    """The node with the domain of ai.onnx written as nothing."""
-    if node.domain == "ai.onnx":
-        node.domain = ""
-    return node
+def _kind(node: onnx.NodeProto) -> onnx.NodeProto:
+    """A node of the same operator; the domain of ai.onnx is empty."""
+    return onnx.NodeProto(op_type=node.op_type, domain="" if node.domain == "ai.onnx" else node.domain)
 
 
 def _said(proto: onnx.ModelProto, *keys: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -67,10 +68,10 @@ def read_program(path: Path) -> onnx.ModelProto:
     Files hold no pickled code: torch.export.load reads a graph of operators, and tensors.
     """
     torch = _torch()
-    read_file(path, "a .pt2 file")  # what is wrong with the path is said first
+    data = read_file(path, "a .pt2 file")
     with _quietly():
         try:
-            program = torch.export.load(str(path))
+            program = torch.export.load(io.BytesIO(data))
         except Exception as error:
             raise InputError(
                 f"{path.name} is no program of torch.export.save: {_reason(error)}; save it by that, or give the "

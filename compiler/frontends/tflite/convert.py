@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-import numpy as np
 import onnx
 
 from ...errors import InputError, UnsupportedError
@@ -69,8 +68,9 @@ def _convert_operators(scope: Scope) -> None:
             ) from error
         except UnsupportedError as error:
             problems[str(error)] = None
-            for i in operator.outputs:  # so that the rest can still be looked at
-                scope.values.setdefault(i, _stand_in(scope, scope.subgraph.tensors[i]))
+            # Other operators can still be checked: the model is refused at the end, so nothing computes these names.
+            for i in operator.outputs:
+                scope.values.setdefault(i, scope.builder.name(scope.subgraph.tensors[i].name))
     if problems:
         raise _unsupported(scope.model, list(problems))
 
@@ -130,11 +130,6 @@ def _unsupported(model: Model, lines: Sequence[str]) -> UnsupportedError:
         f"{model.name} needs what is not supported, {len(lines)} in all:{listed}\n"
         "Replace or remove these in the model, or convert it in another way."
     )
-
-
-def _stand_in(scope: Scope, tensor: Tensor) -> str:
-    zeros = np.zeros(tensor.shape, np.float32)
-    return scope.builder.node("Cast", [scope.builder.constant(zeros)], tensor.name, to=onnx_type(tensor.dtype))
 
 
 def declared(tensor: Tensor, name: str) -> tuple[int | str, ...]:

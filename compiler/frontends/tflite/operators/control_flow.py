@@ -69,7 +69,7 @@ def _if(call: Call) -> None:
 
 
 def _while(call: Call) -> None:
-    """The condition is a subgraph of what is carried, and is asked for before each round."""
+    """The condition is a subgraph of what is carried, and is evaluated before each iteration."""
     carried = [call.raw(i) for i in call.operands]
 
     def condition(scope: Scope, name: str, values: Sequence[str]) -> str:
