@@ -21,13 +21,13 @@ AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A page at `address`, whole once the selector `whole` finds something, and then brought by `prepare` to the state
-    that is looked at. `name` is its screenshots'; without one it has none. What the selector `volatile` finds differs
-    from visit to visit."""
+    """A page at `address`, once the selector `whole` finds something visible, and then brought by `prepare` to the
+    state that is looked at. `name` is its screenshots'; without one it has none. What the selector `volatile` finds
+    differs from visit to visit."""
 
     name: str
     address: str
-    whole: str = "main"
+    whole: str
     volatile: str = ""
     prepare: Callable[[Page], None] = lambda _: None
 

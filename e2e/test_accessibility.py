@@ -25,11 +25,11 @@ from webnn_compile.rpc.start_broker import start_broker
 
 PAGES = (
     Seen("example", "index.html", "body[data-state=ready]", "#facts"),
-    Seen("bundle", "bundle/index.html"),
-    Seen("report", "report.html"),
-    Seen("docs", "docs/index.html"),
+    Seen("bundle", "bundle/index.html", "#model", "#times"),
+    Seen("report", "report.html", "main"),
+    Seen("docs", "docs/index.html", "main"),
     Seen("", "docs/command-line.html", ".md-typeset__scrollwrap[tabindex]"),
-    Seen("", "docs/deploying.html"),
+    Seen("", "docs/deploying.html", "main"),
 )
 """Below the site."""
 
@@ -59,7 +59,7 @@ def test_pages_of_a_model_and_the_documentation(browser: Browser, site: Site, up
 
 def test_the_device_page(browser: Browser, update: bool) -> None:
     with start_broker() as broker:
-        check_pages(browser, [Seen("device", broker.page)], update)
+        check_pages(browser, [Seen("device", broker.page, "body[data-state=joined]")], update)
 
 
 def test_the_page_that_compiles(

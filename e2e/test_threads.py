@@ -166,7 +166,7 @@ def test_a_thousand_runs_leave_memory_flat(page: Page, isolated: Site) -> None:
         + """
       globalThis.model = await bundle.load({ threads: 2 });
       globalThis.runs = async (n) => { for (let i = 0; i < n; i++) await model.run(input); };
-      await runs(100);
+      await runs(1000); // code that they compile stays
     """
     )
     assert outcome(page, script)["value"] is None
