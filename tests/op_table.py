@@ -41,7 +41,7 @@ class Case:
     """One use of an operator. `inputs` in order, None where an optional one is absent; `constants` are the indices of
     those that become initialisers. `outputs` is how many the node has, with the `absent` ones, which it does not name.
     `tolerance` is relative to max(1, max |reference|) and holds for floats only. `expected` replaces the reference
-    where that one is wrong, or has no such operator. Of another `domain` than ai.onnx the version is 1."""
+    where that one is wrong, or has no such operator. `version` is that of another `domain` than ai.onnx."""
 
     id: str
     op: str
@@ -54,6 +54,7 @@ class Case:
     tolerance: float = 1e-5
     expected: tuple[Array, ...] | None = None
     domain: str = ""
+    version: int = 1
 
 
 def feeds(case: Case) -> dict[str, Array]:
@@ -116,7 +117,7 @@ def untyped_model(case: Case) -> onnx.ModelProto:
             if a is not None and i in case.constants
         ],
     )
-    versions = {"": case.opset} | ({case.domain: 1} if case.domain else {})
+    versions = {"": case.opset} | ({case.domain: case.version} if case.domain else {})
     imports = [helper.make_opsetid(domain, version) for domain, version in versions.items()]
     return helper.make_model(graph, opset_imports=imports, ir_version=IR_VERSION, producer_name="test")
 

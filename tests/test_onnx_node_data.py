@@ -44,9 +44,6 @@ TYPES = "elements are of a type that is not supported"
 OPERATOR = "an operator is not supported"
 
 UNSUPPORTED = (
-    "ai.onnx.ml.ArrayFeatureExtractor",
-    "ai.onnx.ml.Binarizer",
-    "ai.onnx.ml.TreeEnsemble",
     "ai.onnx.preview.FlexAttention",
     "ai.onnx.preview.training.Adagrad",
     "ai.onnx.preview.training.Adam",

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..errors import InputError
+from ..frontends.onnx.number_labels import numbered_file
 from ..frontends.onnx.perturb_weights import perturb_weights
 from ..ir.nodes import Scalar
 from ..pictures.prepare import prepare_words
@@ -105,6 +106,7 @@ class Reference:
         self.runs: list[_Run] = []
         sensitivity = 0.0
         try:
+            model = numbered_file(model)
             exact = _session(onnxruntime, options, model, levels.ORT_DISABLE_ALL)
             moved = perturb_weights(model)
             other = (
@@ -128,7 +130,7 @@ class Reference:
         except InputError:
             raise
         except Exception as error:  # onnxruntime's exceptions share no base class
-            name = "the quantised model" if isinstance(model, bytes) else model.name
+            name = "the model" if isinstance(model, bytes) else model.name
             raise InputError(f"--verify: onnxruntime cannot run {name}: {error}") from None
         self._tolerance = min(max(tolerance, CONDITION * sensitivity), 1.0)
 

@@ -164,7 +164,6 @@ def test_text_constant() -> None:
         ("FusedConv", "com.microsoft", "; onnxruntime's optimiser wrote it: take the model from before it"),
         ("DynamicQuantizeLSTM", "com.microsoft", "; quantize in the form of QuantizeLinear and DequantizeLinear"),
         ("QOrderedMatMul", "com.microsoft", "; quantize in the form of QuantizeLinear and DequantizeLinear"),
-        ("ZipMap", "ai.onnx.ml", "; export without it: options={'zipmap': False}"),
         (
             "MultiHeadAttention",
             "com.microsoft",

@@ -9,6 +9,7 @@ from typing import Any, SupportsIndex, overload
 
 import onnx
 import pytest
+from onnx import numpy_helper
 from onnxruntime.capi import onnxruntime_pybind11_state
 from op_table import Case, all_cases
 from webnn_compile.dtypes import ONNX_DTYPES, ONNX_NUMBERS, DType, from_numpy
@@ -17,6 +18,8 @@ from webnn_compile.ops import OPERATORS
 from webnn_compile.ops.call import Call
 from webnn_compile.tensor import Tensor, constant, placeholder
 
+ML = "ai.onnx.ml"
+
 UNREAD_ATTRIBUTES: Mapping[tuple[str, str], str] = {
     **{("CastLike", name): "of storage types alone, where it is a Cast" for name in ("round_mode", "saturate")},
     **{("Dropout", name): "of training alone, which is refused" for name in ("ratio", "seed")},
@@ -24,6 +27,17 @@ UNREAD_ATTRIBUTES: Mapping[tuple[str, str], str] = {
     ("GroupNormalization", "stash_type"): "statistics are of float32, and of float64 where the input is",
     ("RMSNormalization", "stash_type"): "statistics are of float32, and of float64 where the input is",
     ("TopK", "sorted"): "where it is 0 any order is right",
+    ("ai.onnx.ml.LabelEncoder", "default_string"): "of strings alone, which are refused",
+    ("ai.onnx.ml.LinearClassifier", "multi_class"): "it says how the model was trained",
+    **{
+        (f"ai.onnx.ml.{op}", name): "how often training met a node"
+        for op, names in (
+            ("TreeEnsemble", ["nodes_hitrates"]),
+            ("TreeEnsembleClassifier", ["nodes_hitrates", "nodes_hitrates_as_tensor"]),
+            ("TreeEnsembleRegressor", ["nodes_hitrates", "nodes_hitrates_as_tensor"]),
+        )
+        for name in names
+    },
     ("com.microsoft.Attention", "rotary_embedding_dim"): "of do_rotary alone, which is refused",
     ("com.microsoft.EmbedLayerNormalization", "mask_index_type"): "of the inference of shapes alone",
     ("com.microsoft.MatMulNBits", "accuracy_level"): "it allows coarser arithmetic",
@@ -101,7 +115,10 @@ def call_of(case: Case, attributes: set[str], inputs: set[int], count: int) -> C
     ]
     taken = Inputs([*given, *[None] * (count - len(given))])
     taken.read = inputs
-    values = {n: tuple(v) if isinstance(v, list) else v for n, v in case.attributes.items()}
+    values = {
+        n: tuple(v) if isinstance(v, list) else numpy_helper.to_array(v) if isinstance(v, onnx.TensorProto) else v
+        for n, v in case.attributes.items()
+    }
     return Call(case.op, case.id, case.opset, Attributes(values, attributes), taken, case.outputs)
 
 
@@ -149,6 +166,18 @@ def test_attributes_and_inputs_of_onnxruntime_are_read(op: str) -> None:
     assert {name for k, name in names if not variadic and k not in inputs} == set(), "inputs that are not read"
 
 
+@pytest.mark.parametrize("op", [op for domain, op in OPERATORS if domain == ML])
+def test_attributes_and_inputs_of_classical_models_are_read(op: str) -> None:
+    schema = onnx.defs.get_schema(op, ML)
+    wanted = {name for name in schema.attributes if (f"{ML}.{op}", name) not in UNREAD_ATTRIBUTES}
+    attributes: set[str] = set()
+    inputs: set[int] = set()
+    for case in ROWS[ML, op]:
+        OPERATORS[ML, op](replace(call_of(case, attributes, inputs, len(case.inputs)), domain=ML))
+    assert wanted - attributes == set(), "attributes that are not read"
+    assert set(range(len(schema.inputs))) - inputs == set(), "inputs that are not read"
+
+
 def test_reasons_are_of_what_there_is() -> None:
     known = {(op, n) for (op, n) in UNREAD_ATTRIBUTES if any(n in s.attributes for s in schemas_of(op))}
     known |= {(op, n) for (op, n) in UNREAD_INPUTS if any(n == i.name for s in schemas_of(op) for i in s.inputs)}
@@ -158,4 +187,6 @@ def test_reasons_are_of_what_there_is() -> None:
 def schemas_of(op: str) -> list[Any]:
     """The schemas of an operator by its name in messages."""
     domain, _, name = op.rpartition(".")
+    if domain == ML:
+        return [onnx.defs.get_schema(name, ML)]
     return [contributed()[name]] if domain else list(schemas(op))

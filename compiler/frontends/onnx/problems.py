@@ -96,8 +96,6 @@ def _other_export(domain: str, op: str) -> str | None:
     """Which export has no such operator, where that is known."""
     if op.startswith(_QUANTIZED):
         return "quantize in the form of QuantizeLinear and DequantizeLinear: quant_format=QuantFormat.QDQ"
-    if domain == "ai.onnx.ml" and op == "ZipMap":
-        return "export without it: options={'zipmap': False} in skl2onnx, zipmap=False in onnxmltools"
     if domain == "com.microsoft.nchwc" or (domain == "com.microsoft" and op.startswith(_OF_OPTIMISERS)):
         return "onnxruntime's optimiser wrote it: take the model from before it, or save it with ORT_DISABLE_ALL"
     if domain == "com.microsoft" and op in ("MultiHeadAttention", "LayerNormalization", "RotaryEmbedding"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import onnx
@@ -12,6 +12,7 @@ from ...errors import InputError
 from ...system.limits import CompileMemory
 from ..open_file import read_file
 from ..other_formats import TO_ONNX, find_other_format
+from .number_labels import number_labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class Source:
     name: str
     folders: tuple[Path, ...] = ()
     memory: CompileMemory = field(default_factory=CompileMemory)
+    labels: tuple[str, ...] = ()
 
 
 _IR_VERSION_TAG = b"\x08"  # the field that every exporter writes first
@@ -35,15 +37,19 @@ LARGEST_FILE = 2**31
 def read_model(
     model: str | Path | bytes | onnx.ModelProto, memory: CompileMemory | None = None
 ) -> tuple[onnx.ModelProto, Source]:
-    """The model as a message, and its source. Raises InputError where there is none to be read."""
+    """The model as a message, with numbers of labels (`number_labels`), and its source. Raises InputError where there
+    is none to be read."""
     memory = memory or CompileMemory()
     if isinstance(model, onnx.ModelProto):
-        return model, Source(model.graph.name or "the model", memory=memory)
-    if isinstance(model, bytes):
-        return _parse(model, "the model"), Source("the model", memory=memory)
-    path = Path(model)
-    data = read_file(path, "an ONNX file", LARGEST_FILE)
-    return _parse(data, path.name), Source(path.name, _folders(path), memory)
+        proto, source = model, Source(model.graph.name or "the model", memory=memory)
+    elif isinstance(model, bytes):
+        proto, source = _parse(model, "the model"), Source("the model", memory=memory)
+    else:
+        path = Path(model)
+        data = read_file(path, "an ONNX file", LARGEST_FILE)
+        proto, source = _parse(data, path.name), Source(path.name, _folders(path), memory)
+    proto, labels = number_labels(proto)
+    return proto, replace(source, labels=labels)
 
 
 def external_files(path: Path) -> list[Path]:

@@ -1,0 +1,127 @@
+"""Models of ai.onnx.ml as scikit-learn's converters write them: labels that are strings, ZipMap, and invalid trees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+import webnn_compile
+from click.testing import CliRunner
+from onnx import helper
+from onnx_models import model, node, onnxruntime_results, random
+from random_forests import named_nodes
+from webnn_compile.cli.command import main
+from webnn_compile.errors import UnsupportedError
+from webnn_compile.frontends.onnx.describe import describe
+
+ML = "ai.onnx.ml"
+NAMES = ["setosa", "versicolor", "virginica"]
+X = random((9, 3), 5)
+
+
+def of_ml(nodes: list[onnx.NodeProto], outputs: list[str], **weights: np.ndarray) -> onnx.ModelProto:
+    made = model(nodes, {"x": ["rows", 3]}, outputs, weights, imports=[helper.make_opsetid(ML, 3)])
+    for value in made.graph.output:
+        if value.name == "label":
+            value.CopyFrom(helper.make_tensor_value_info("label", onnx.TensorProto.STRING, ["rows"]))
+    return made
+
+
+def forest(**labels: Any) -> onnx.NodeProto:
+    attributes = named_nodes(21, "class", [0, 1, 2])
+    return node("TreeEnsembleClassifier", ["x"], ["chosen", "scores"], domain=ML, **attributes, **labels)
+
+
+def with_strings() -> onnx.ModelProto:
+    """Labels by way of Identity, and scores by way of ZipMap."""
+    zip_map = node("ZipMap", ["scores"], ["zipped"], domain=ML, classlabels_strings=NAMES)
+    identity = node("Identity", ["chosen"], ["label"])
+    made = of_ml([forest(classlabels_strings=NAMES), identity, zip_map], ["label", "zipped"])
+    value = helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, [])
+    kind = helper.make_sequence_type_proto(helper.make_map_type_proto(onnx.TensorProto.STRING, value))
+    made.graph.output[1].CopyFrom(helper.make_value_info("zipped", kind))
+    return made
+
+
+def test_labels_are_numbers_and_scores_a_matrix() -> None:
+    proto = with_strings()
+    with pytest.warns(UserWarning, match="labels are numbers in place of strings: 0 'setosa', 1 'versicolor', 2 'virg"):
+        compiled = webnn_compile.compile(proto, target="native", shapes={"x": X.shape})
+    got, want = compiled.run({"x": X}), onnxruntime_results(proto, {"x": X})
+    assert [NAMES[i] for i in got["label"]] == list(want["label"])
+    scores = np.asarray([list(row.values()) for row in want["zipped"]], np.float32)
+    np.testing.assert_allclose(got["zipped"], scores, rtol=0, atol=1e-5)
+    assert [n.op_type for n in proto.graph.node][-1] == "ZipMap", "the caller's model is changed"
+
+
+def test_a_table_of_strings_gives_places() -> None:
+    """As for networks of scikit-learn, whose label is taken by its place."""
+    nodes = [
+        node("ArgMax", ["x"], ["place"], axis=1, keepdims=0),
+        node("ArrayFeatureExtractor", ["names", "place"], ["taken"], domain=ML),
+        node("Reshape", ["taken", "shape"], ["label"]),
+    ]
+    names = np.asarray([NAMES], object)
+    made = of_ml(nodes, ["label"], names=names, shape=np.asarray([-1], np.int64))
+    with pytest.warns(UserWarning, match="0 'setosa'"):
+        compiled = webnn_compile.compile(made, target="native", shapes={"x": X.shape})
+    np.testing.assert_array_equal(compiled.run({"x": X})["label"], X.argmax(1))
+
+
+def test_labels_that_differ_are_refused() -> None:
+    other = node("Identity", ["chosen"], ["label"])
+    second = forest(classlabels_strings=["a", "b", "c"])
+    second.output[:] = ["chosen2", "scores2"]
+    made = of_ml([forest(classlabels_strings=NAMES), second, other], ["label", "scores2", "chosen2"])
+    with pytest.raises(UnsupportedError, match="its labels are strings"):
+        webnn_compile.compile(made, target="native", shapes={"x": X.shape})
+
+
+def test_a_build_lists_labels_and_verifies_scores(tmp_path: Path) -> None:
+    onnx.save(with_strings(), tmp_path / "forest.onnx")
+    options = ["--out", str(tmp_path / "bundle"), "--targets", "wasm", "--verify", "--dim", "rows=1..9"]
+    result = CliRunner().invoke(main, [str(tmp_path / "forest.onnx"), *options])
+    assert result.exit_code == 0, result.output
+    assert "warning: forest.onnx: labels are numbers in place of strings: 0 'setosa'" in result.output
+
+
+def test_no_operator_of_it_is_listed_as_unsupported() -> None:
+    assert describe(with_strings()).unsupported == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"nodes_truenodeids": 999}, "nodes_truenodeids has a number that no node of its tree has"),
+        ({"nodes_featureids": 7}, "a branch compares feature 7 of 3"),
+        ({"class_ids": 3}, "class_ids or class_nodeids name a class or a leaf that is not there"),
+        ({"nodes_truenodeids": 0}, "[0-9] of its nodes are not part of a tree"),
+        ({"nodes_modes": "BRANCH_LIKE"}, "a node has mode 'BRANCH_LIKE'"),
+        ({"nodes_modes": None}, "the lists of its nodes differ in length"),
+    ],
+)
+def test_invalid_trees_are_refused(change: dict[str, Any], message: str) -> None:
+    attributes = named_nodes(21, "class", [0, 1, 2])
+    for name, first in change.items():
+        attributes[name] = [*([] if first is None else [first]), *attributes[name][1:]]
+    made = node(
+        "TreeEnsembleClassifier", ["x"], ["chosen", "scores"], domain=ML, classlabels_int64s=[0, 1, 2], **attributes
+    )
+    with pytest.raises(UnsupportedError, match=message):
+        webnn_compile.compile(of_ml([made], ["chosen", "scores"]), target="native", shapes={"x": X.shape})
+
+
+def test_categories_that_a_run_does_not_have_end_it() -> None:
+    made = model(
+        [node("OneHotEncoder", ["x"], ["y"], domain=ML, cats_int64s=[1, 2], zeros=0)],
+        {"x": [3]},
+        ["y"],
+        dtype=onnx.TensorProto.INT64,
+        imports=[helper.make_opsetid(ML, 1)],
+    )
+    compiled = webnn_compile.compile(made, target="native")
+    with pytest.raises(webnn_compile.WebnnCompileError, match="none of the model's categories"):
+        compiled.run({"x": np.asarray([1, 2, 5], np.int64)})

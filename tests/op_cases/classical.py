@@ -1,0 +1,178 @@
+"""Rows of operators of ai.onnx.ml."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from onnx import numpy_helper
+from onnx.reference import ReferenceEvaluator
+from op_cases._arrays import NAN, Arrays
+from op_table import Array, Case, feeds, untyped_model
+from random_forests import MODES, named_nodes, numbered_nodes
+
+_a = Arrays(34)
+_x = _a.normal
+_ROUND = np.round(_x(7, 3), 1)
+"""Features that equal values of branches, here and there."""
+
+_WITH_NAN = np.where(_a.uniform(0, 1, 7, 3) < 0.3, np.float32(NAN), _ROUND)
+_WHOLE = _a.integers(1, 6, 9, 3).astype(np.float32)
+_FIVE = _x(5, 3)
+_SIGNS = np.asarray([[0, 0, 0], [-1, -2, 0], [-3, -2, -1], [1, 2, 3]], np.float32)
+
+
+def _ml(id: str, op: str, *inputs: Array, version: int = 3, outputs: int = 1, **attributes: Any) -> Case:
+    made = {n: numpy_helper.from_array(v) if isinstance(v, np.ndarray) else v for n, v in attributes.items()}
+    constants = frozenset({1}) if op == "ArrayFeatureExtractor" and "run" not in id else frozenset()
+    return Case(f"ml-{id}", op, inputs, made, 17, constants, outputs, domain="ai.onnx.ml", version=version)
+
+
+def _linear(id: str, transform: str, classes: int = 4, x: Array = _FIVE, **attributes: Any) -> Case:
+    return _ml(
+        f"linearclassifier-{id}",
+        "LinearClassifier",
+        x,
+        outputs=2,
+        coefficients=_x(classes * 3).tolist(),
+        intercepts=_x(classes).tolist(),
+        post_transform=transform,
+        **{"classlabels_ints": list(range(classes)), **attributes},
+    )
+
+
+def _classifier(id: str, transform: str, classes: int, targets: list[int], seed: int = 1, **attributes: Any) -> Case:
+    nodes = {n: attributes.pop(n) for n in ("least", "missing", "modes") if n in attributes}
+    return _ml(
+        f"treeensembleclassifier-{id}",
+        "TreeEnsembleClassifier",
+        attributes.pop("x", _ROUND),
+        outputs=2,
+        classlabels_int64s=attributes.pop("labels", list(range(classes))),
+        post_transform=transform,
+        **named_nodes(seed, "class", targets, **nodes),
+        **attributes,
+    )
+
+
+def _regressor(id: str, targets: int = 2, seed: int = 2, x: Array = _ROUND, **attributes: Any) -> Case:
+    nodes = {n: attributes.pop(n) for n in ("missing", "modes", "depth", "trees") if n in attributes}
+    made = named_nodes(seed, "target", range(targets), **nodes)
+    return _ml(f"treeensembleregressor-{id}", "TreeEnsembleRegressor", x, n_targets=targets, **made | attributes)
+
+
+def _highest(case: Case) -> Case:
+    """onnxruntime takes any positive score of the second of two classes for the label; ONNX's reference the highest."""
+    results = ReferenceEvaluator(untyped_model(case)).run(None, feeds(case))
+    return replace(case, expected=tuple(np.asarray(r) for r in results))
+
+
+def _logistic(case: Case) -> Case:
+    """The row with LOGISTIC, 2 by the specification, by which onnxruntime means SOFTMAX."""
+    (sums,) = ReferenceEvaluator(untyped_model(case)).run(None, feeds(case))
+    scores = 1 / (1 + np.exp(-np.asarray(sums, np.float32)))
+    return replace(case, attributes={**case.attributes, "post_transform": 2}, expected=(scores,))
+
+
+def _as_tensors(kind: str, targets: int) -> dict[str, Any]:
+    """Attributes whose lists of numbers are tensors."""
+    made = named_nodes(3, kind, range(targets))
+    for name in ("nodes_values", "nodes_hitrates", f"{kind}_weights"):
+        made[f"{name}_as_tensor"] = np.asarray(made.pop(name), np.float32)
+    return made | {"base_values_as_tensor": np.asarray([0.25, -0.5, 1.5][:targets], np.float32)}
+
+
+CASES = [
+    _ml("scaler", "Scaler", _x(4, 3), offset=[0.5, -1.0, 2.0], scale=[2.0, 0.5, -1.0]),
+    _ml("scaler-one", "Scaler", _a.integers(-9, 9, 4, 3), offset=[1.0], scale=[0.25]),
+    _ml("scaler-vector", "Scaler", _x(3), offset=[0.5, -1.0, 2.0], scale=[0.5]),
+    *(_ml(f"normalizer-{n.lower()}", "Normalizer", _SIGNS, norm=n) for n in ("MAX", "L1", "L2")),
+    _ml("normalizer-ints", "Normalizer", _a.integers(-9, 9, 4, 3), norm="L2"),
+    _ml("binarizer", "Binarizer", _ROUND, threshold=0.3),
+    _ml("imputer", "Imputer", _WITH_NAN, imputed_value_floats=[1.0, 2.0, 3.0], replaced_value_float=NAN),
+    _ml("imputer-one", "Imputer", _ROUND, imputed_value_floats=[9.0], replaced_value_float=float(_ROUND[2, 1])),
+    _ml("imputer-ints", "Imputer", _a.integers(0, 3, 5, 2), imputed_value_int64s=[7, 8], replaced_value_int64=1),
+    _ml("arrayfeatureextractor", "ArrayFeatureExtractor", _x(4, 5), np.asarray([3, 0, 3], np.int64)),
+    _ml("arrayfeatureextractor-run", "ArrayFeatureExtractor", _x(2, 4, 5), np.asarray([[3, 0, 4]], np.int64)),
+    _ml("arrayfeatureextractor-vector", "ArrayFeatureExtractor", _a.integers(0, 9, 5), np.asarray([2, 1], np.int64)),
+    _ml("featurevectorizer", "FeatureVectorizer", _x(4, 2), _x(4, 3), inputdimensions=[2, 3]),
+    _ml("onehotencoder", "OneHotEncoder", _a.integers(0, 6, 4, 2), cats_int64s=[4, 1, 2]),
+    _ml("onehotencoder-known", "OneHotEncoder", _a.integers(0, 3, 5), cats_int64s=[2, 0, 1], zeros=0),
+    _ml(
+        "labelencoder",
+        "LabelEncoder",
+        _a.integers(0, 5, 3, 4),
+        keys_int64s=[4, 0, 2],
+        values_floats=[0.5, 1.5, -2.5],
+        default_float=9.0,
+    ),
+    _ml(
+        "labelencoder-floats",
+        "LabelEncoder",
+        np.asarray([1, NAN, 2, 7], np.float32),
+        version=4,
+        keys_floats=[1.0, 2.0, NAN],
+        values_int64s=[10, 20, 30],
+        default_int64=-7,
+    ),
+    _ml(
+        "labelencoder-tensors",
+        "LabelEncoder",
+        _a.integers(0, 5, 6),
+        version=4,
+        keys_tensor=np.asarray([3, 1], np.int64),
+        values_tensor=np.asarray([0.5, 2.5], np.float32),
+        default_tensor=np.asarray([8.5], np.float32),
+    ),
+    _ml("linearregressor", "LinearRegressor", _x(5, 3), coefficients=_x(6).tolist(), intercepts=[0.5, -1.0], targets=2),
+    _ml("linearregressor-one", "LinearRegressor", _x(5, 3), coefficients=_x(3).tolist(), post_transform="LOGISTIC"),
+    _linear("none", "NONE"),
+    _linear("softmax", "SOFTMAX", classlabels_ints=[3, 8, -5, 70]),
+    _linear("softmax-zero", "SOFTMAX_ZERO"),
+    _linear("logistic", "LOGISTIC", multi_class=1),
+    _linear("ints", "NONE", x=_a.integers(-4, 4, 5, 3)),
+    _linear("one-sum", "NONE", 1, classlabels_ints=[4, 9]),
+    _linear("one-sum-logistic", "LOGISTIC", 1, classlabels_ints=[4, 9]),
+    _regressor("sum"),
+    _regressor("vector-of-trees", 1, 4, trees=17, depth=6, x=np.round(_x(1, 3), 1)),
+    _regressor("leaves-alone", 2, 5, depth=0, trees=1),
+    *(_regressor(f"mode-{m[7:].lower()}", 1, 6, modes=(m,)) for m in MODES),
+    _regressor("modes", 2, 7, modes=MODES),
+    _regressor("missing", 2, 8, x=_WITH_NAN, missing=True),
+    _regressor("nan", 2, 8, x=_WITH_NAN),
+    *(_regressor(f"{f.lower()}", 2, 9, aggregate_function=f) for f in ("AVERAGE", "MIN", "MAX")),
+    _regressor("base", 2, 10, base_values=[0.5, -3.0], post_transform="SOFTMAX"),
+    _ml("treeensembleregressor-tensors", "TreeEnsembleRegressor", _ROUND, n_targets=2, **_as_tensors("target", 2)),
+    _classifier("none", "NONE", 4, [0, 1, 2, 3]),
+    _classifier("softmax", "SOFTMAX", 3, [0, 1, 2], labels=[30, 10, 20]),
+    _classifier("base", "LOGISTIC", 3, [0, 1, 2], base_values=[0.5, 1.0, -1.0]),
+    _highest(_classifier("two", "NONE", 2, [0, 1], least=0.0)),
+    _classifier("ints", "NONE", 3, [0, 1, 2], x=_a.integers(-2, 3, 7, 3)),
+    _classifier("first-of-two", "LOGISTIC", 2, [0], labels=[5, 6]),
+    _classifier("first-of-two-base", "NONE", 2, [0], base_values=[0.75]),
+    _classifier("shares", "NONE", 2, [0], least=0.0, missing=True, x=_WITH_NAN),
+    _classifier("second-of-two", "NONE", 2, [1]),
+    _classifier("without-one", "NONE", 3, [0, 2], seed=12),
+    _ml(
+        "treeensembleclassifier-tensors",
+        "TreeEnsembleClassifier",
+        _ROUND,
+        outputs=2,
+        classlabels_int64s=[0, 1, 2],
+        **_as_tensors("class", 3),
+    ),
+    _ml("treeensemble", "TreeEnsemble", _ROUND, version=5, **numbered_nodes(13, 3)),
+    _ml("treeensemble-sets", "TreeEnsemble", _WHOLE, version=5, **numbered_nodes(14, 2, sets=True)),
+    _ml(
+        "treeensemble-missing",
+        "TreeEnsemble",
+        _WITH_NAN,
+        version=5,
+        nodes_missing_value_tracks_true=[1, 0, 1] * 5,
+        nodes_hitrates=np.ones(15, np.float32),
+        aggregate_function=0,
+        **numbered_nodes(15, 2),
+    ),
+    _logistic(_ml("treeensemble-logistic", "TreeEnsemble", _ROUND, version=5, **numbered_nodes(16, 2))),
+]
