@@ -13,6 +13,9 @@ from ..call import Array, Call
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")
 """Comparisons of a feature with a node's value, in the order of their numbers in TreeEnsemble."""
 
+_MOST_WEIGHTS = 1 << 27
+"""Elements of the table of leaves and sums."""
+
 _EQ, _MEMBER, _LEAF = MODES.index("BRANCH_EQ"), MODES.index("BRANCH_MEMBER"), len(MODES)
 
 
@@ -58,7 +61,7 @@ def read_forest(call: Call, kind: str, targets: int) -> Forest:
     if len(roots) != len(set(trees)):
         raise _invalid(call, f"{len(set(trees))} trees have {len(roots)} roots")
     _check_reached(call, true, false, roots)
-    weights = np.full((len(leaves), targets), np.nan, np.float32)
+    weights = _no_weights(call, len(leaves), targets)
     nodes = zip(_ints(call, f"{kind}_treeids"), _ints(call, f"{kind}_nodeids"), strict=True)
     _add(call, weights, ((place.get(key.get(n, -1), 0) - len(branches)) for n in nodes), kind)
     flags = _ints(call, "nodes_missing_value_tracks_true") or (0,) * len(modes)
@@ -118,10 +121,16 @@ def read_ensemble(call: Call, targets: int) -> Forest:
         column["true"] += [after(true[i], true_leaf[i])] * number
         column["false"] += otherwise
     values = np.asarray([v for s in sets for v in s or (np.nan,)], np.float32)
-    weights = np.full((len(leaf_weights), targets), np.nan, np.float32)
+    weights = _no_weights(call, len(leaf_weights), targets)
     weights[np.arange(len(leaf_weights)), leaf_targets] = leaf_weights
-    roots = [starts[r] for r in _ints(call, "tree_roots")]
+    roots = [after(root, 0) for root in _ints(call, "tree_roots")]
     return _forest(call, value=values, roots=roots, weights=weights, **column)
+
+
+def _no_weights(call: Call, leaves: int, targets: int) -> Array:
+    if targets < 1 or leaves * targets > _MOST_WEIGHTS:
+        raise _invalid(call, f"{leaves} leaves have weights of {targets} sums")
+    return np.full((leaves, targets), np.nan, np.float32)
 
 
 def _members(values: Array) -> list[tuple[float, ...]]:
@@ -157,7 +166,7 @@ def _forest(
         np.asarray(feature, np.int32),
         value,
         np.asarray(mode, np.int32),
-        np.asarray(missing, np.int32),
+        np.asarray([flag != 0 for flag in missing], np.int32),
         yes,
         no,
         firsts,

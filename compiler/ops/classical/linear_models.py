@@ -18,8 +18,8 @@ def _sums(call: Call, count: int) -> Tensor:
     x = rows_of_floats(call)
     (width,) = call.fixed(x, (1,))
     coefficients: Sequence[float] = call.attribute("coefficients", ())
-    intercepts: Sequence[float] = call.attribute("intercepts", ()) or (0.0,) * count
-    if len(coefficients) != count * width or len(intercepts) != count:
+    intercepts: Sequence[float] = call.attribute("intercepts", ())
+    if count < 1 or len(coefficients) != count * width or len(intercepts) not in (0, count):
         raise call.unsupported(
             f"{len(coefficients)} coefficients and {len(intercepts)} intercepts do not fit {count} sums of {width} "
             "features",
@@ -28,7 +28,7 @@ def _sums(call: Call, count: int) -> Tensor:
     weights = np.asarray(coefficients, np.float32).reshape(count, width).T
     table = constant(f"{call.name}.coefficients", np.ascontiguousarray(weights))
     product = mat_mul_of(call, x, table, f"{call.name}.product")
-    bias = constant(f"{call.name}.intercepts", np.asarray(intercepts, np.float32))
+    bias = constant(f"{call.name}.intercepts", np.asarray(intercepts or (0.0,) * count, np.float32))
     return compute(f"{call.name}.sums", product.shape, (product, bias), lambda i, k: product[i, k] + bias[k])
 
 

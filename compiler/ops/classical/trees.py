@@ -115,8 +115,9 @@ def _tree_ensemble_regressor(call: Call) -> Tensor:
     targets, aggregate = call.attribute("n_targets", 1), call.attribute("aggregate_function", "SUM")
     if aggregate not in _AGGREGATES:
         raise call.unsupported(f"aggregate_function {aggregate!r} does not exist", "the model is invalid")
+    forest = read_forest(call, "target", targets)
     base = _check_base(call, base_values(call), targets)
-    return _result(call, _totals(call, read_forest(call, "target", targets), aggregate, base), transform_of(call))
+    return _result(call, _totals(call, forest, aggregate, base), transform_of(call))
 
 
 def _tree_ensemble_classifier(call: Call) -> tuple[Tensor, Tensor]:
