@@ -106,11 +106,11 @@ class Reference:
         self.runs: list[_Run] = []
         sensitivity = 0.0
         try:
-            model = numbered_file(model)
-            exact = _session(onnxruntime, options, model, levels.ORT_DISABLE_ALL)
-            moved = perturb_weights(model)
+            source = numbered_file(model)
+            exact = _session(onnxruntime, options, source, levels.ORT_DISABLE_ALL)
+            moved = perturb_weights(source)
             other = (
-                _session(onnxruntime, options, model, levels.ORT_ENABLE_ALL)
+                _session(onnxruntime, options, source, levels.ORT_ENABLE_ALL)
                 if moved is None
                 else _session(onnxruntime, options, moved, levels.ORT_DISABLE_ALL)
             )
@@ -130,7 +130,7 @@ class Reference:
         except InputError:
             raise
         except Exception as error:  # onnxruntime's exceptions share no base class
-            name = "the model" if isinstance(model, bytes) else model.name
+            name = "the quantised model" if isinstance(model, bytes) else model.name
             raise InputError(f"--verify: onnxruntime cannot run {name}: {error}") from None
         self._tolerance = min(max(tolerance, CONDITION * sensitivity), 1.0)
 

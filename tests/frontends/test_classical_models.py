@@ -10,6 +10,7 @@ import onnx
 import pytest
 import webnn_compile
 from click.testing import CliRunner
+from drivers import need_driver
 from onnx import helper
 from onnx_models import model, node, onnxruntime_results, random
 from random_forests import named_nodes
@@ -88,8 +89,59 @@ def test_a_build_lists_labels_and_verifies_scores(tmp_path: Path) -> None:
     assert "warning: forest.onnx: labels are numbers in place of strings: 0 'setosa'" in result.output
 
 
+def test_labels_may_repeat() -> None:
+    made = of_ml([forest(classlabels_strings=["a", "b", "a"])], ["chosen", "scores"])
+    with pytest.warns(UserWarning, match="0 'a', 1 'b'"):
+        compiled = webnn_compile.compile(made, target="native", shapes={"x": X.shape})
+    want = onnxruntime_results(of_ml([forest(classlabels_int64s=[0, 1, 0])], ["chosen", "scores"]), {"x": X})
+    np.testing.assert_array_equal(compiled.run({"x": X})["chosen"], want["chosen"])
+
+
+def test_strings_that_nothing_reads_are_no_labels() -> None:
+    made = of_ml([forest(classlabels_strings=NAMES)], ["chosen", "scores"], unread=np.asarray(["a"], object))
+    with pytest.warns(UserWarning, match="0 'setosa'"):
+        webnn_compile.compile(made, target="native", shapes={"x": X.shape})
+
+
+def test_features_are_not_rounded() -> None:
+    """Under `precision` "f16", where a value of 3,000 rows is stored as float16 otherwise."""
+    need_driver("opencl")
+    scaler = node("Scaler", ["x"], ["s"], domain=ML, offset=[0.1, -0.2, 0.3], scale=[1.1, 0.9, 1.01])
+    attributes = named_nodes(22, "class", [0, 1, 2], trees=40, depth=8)
+    trees = node(
+        "TreeEnsembleClassifier", ["s"], ["chosen", "scores"], domain=ML, classlabels_int64s=[0, 1, 2], **attributes
+    )
+    made, x = of_ml([scaler, trees], ["chosen", "scores"]), random((3000, 3), 6)
+    got = webnn_compile.compile(made, target="opencl", shapes={"x": x.shape}, precision="f16").run({"x": x})
+    np.testing.assert_allclose(got["scores"], onnxruntime_results(made, {"x": x})["scores"], rtol=0, atol=1e-4)
+
+
+def test_keys_of_another_type_than_the_elements_are_refused() -> None:
+    made = of_ml([node("LabelEncoder", ["x"], ["y"], domain=ML, keys_int64s=[1], values_int64s=[2])], ["y"])
+    with pytest.raises(webnn_compile.InputError, match=r"LabelEncoder.: Input type is not int64"):
+        webnn_compile.compile(made, target="native", shapes={"x": X.shape})
+
+
+def test_probit_of_one_sum_is_refused() -> None:
+    attributes = {"coefficients": [0.1, 0.2, 0.3], "classlabels_ints": [0, 1], "post_transform": "PROBIT"}
+    made = of_ml([node("LinearClassifier", ["x"], ["chosen", "scores"], domain=ML, **attributes)], ["chosen", "scores"])
+    with pytest.raises(UnsupportedError, match="post_transform PROBIT of one sum for two classes"):
+        webnn_compile.compile(made, target="native", shapes={"x": X.shape})
+
+
 def test_no_operator_of_it_is_listed_as_unsupported() -> None:
     assert describe(with_strings()).unsupported == ()
+
+
+def test_a_leaf_of_no_tree_is_refused() -> None:
+    """Where the tree is one leaf alone, too."""
+    attributes = named_nodes(21, "class", [0, 1, 2], trees=1, depth=0)
+    made = forest(classlabels_int64s=[0, 1, 2])
+    del made.attribute[:]
+    attributes |= {"class_nodeids": [9, 9, 9], "classlabels_int64s": [0, 1, 2]}
+    made.attribute.extend(helper.make_attribute(n, v) for n, v in attributes.items())
+    with pytest.raises(UnsupportedError, match="name a class or a leaf that is not there"):
+        webnn_compile.compile(of_ml([made], ["chosen", "scores"]), target="native", shapes={"x": X.shape})
 
 
 @pytest.mark.parametrize(
@@ -97,6 +149,8 @@ def test_no_operator_of_it_is_listed_as_unsupported() -> None:
     [
         ({"nodes_truenodeids": 999}, "nodes_truenodeids has a number that no node of its tree has"),
         ({"nodes_featureids": 7}, "a branch compares feature 7 of 3"),
+        ({"nodes_featureids": -1}, "a branch compares feature -1 of 3"),
+        ({"class_nodeids": 999}, "class_ids or class_nodeids name a class or a leaf that is not there"),
         ({"class_ids": 3}, "class_ids or class_nodeids name a class or a leaf that is not there"),
         ({"nodes_truenodeids": 0}, "[0-9] of its nodes are not part of a tree"),
         ({"nodes_modes": "BRANCH_LIKE"}, "a node has mode 'BRANCH_LIKE'"),

@@ -17,6 +17,10 @@ _x = _a.normal
 _ROUND = np.round(_x(7, 3), 1)
 """Features that equal values of branches, here and there."""
 
+_DOUBLES = np.round(_x(40, 3).astype(np.float64), 1) + 1e-12 * _a.integers(-1, 2, 40, 3)
+"""Features that differ from the values of branches by less than float32 shows."""
+
+_PROBABILITIES = _a.uniform(0.01, 0.3, 5, 3)
 _WITH_NAN = np.where(_a.uniform(0, 1, 7, 3) < 0.3, np.float32(NAN), _ROUND)
 _WHOLE = _a.integers(1, 6, 9, 3).astype(np.float32)
 _FIVE = _x(5, 3)
@@ -35,10 +39,13 @@ def _linear(id: str, transform: str, classes: int = 4, x: Array = _FIVE, **attri
         "LinearClassifier",
         x,
         outputs=2,
-        coefficients=_x(classes * 3).tolist(),
-        intercepts=_x(classes).tolist(),
         post_transform=transform,
-        **{"classlabels_ints": list(range(classes)), **attributes},
+        **{
+            "coefficients": _x(classes * 3).tolist(),
+            "intercepts": _x(classes).tolist(),
+            "classlabels_ints": list(range(classes)),
+            **attributes,
+        },
     )
 
 
@@ -75,21 +82,31 @@ def _logistic(case: Case) -> Case:
     return replace(case, attributes={**case.attributes, "post_transform": 2}, expected=(scores,))
 
 
-def _as_tensors(kind: str, targets: int) -> dict[str, Any]:
-    """Attributes whose lists of numbers are tensors."""
+def _as_tensors(kind: str, targets: int, dtype: type = np.float32, nearby: float = 0.0) -> dict[str, Any]:
+    """Attributes whose lists of numbers are tensors; the values of branches are `nearby` those with one digit."""
     made = named_nodes(3, kind, range(targets))
+    made["nodes_values"] = np.round(made["nodes_values"], 1) + nearby
     for name in ("nodes_values", "nodes_hitrates", f"{kind}_weights"):
-        made[f"{name}_as_tensor"] = np.asarray(made.pop(name), np.float32)
-    return made | {"base_values_as_tensor": np.asarray([0.25, -0.5, 1.5][:targets], np.float32)}
+        made[f"{name}_as_tensor"] = np.asarray(made.pop(name), dtype)
+    return made | {"base_values_as_tensor": np.asarray([0.25, -0.5, 1.5][:targets], dtype)}
+
+
+def _ensemble(dtype: type, nearby: float) -> dict[str, Any]:
+    """Attributes of TreeEnsemble of an element type, the values of its branches `nearby` those with one digit."""
+    made = numbered_nodes(17, 3)
+    splits = np.round(made["nodes_splits"].astype(np.float64), 1) + nearby
+    return made | {"nodes_splits": splits.astype(dtype), "leaf_weights": made["leaf_weights"].astype(dtype)}
 
 
 CASES = [
     _ml("scaler", "Scaler", _x(4, 3), offset=[0.5, -1.0, 2.0], scale=[2.0, 0.5, -1.0]),
     _ml("scaler-one", "Scaler", _a.integers(-9, 9, 4, 3), offset=[1.0], scale=[0.25]),
     _ml("scaler-vector", "Scaler", _x(3), offset=[0.5, -1.0, 2.0], scale=[0.5]),
+    _ml("scaler-doubles", "Scaler", 1e9 + _DOUBLES, offset=[1e9], scale=[3.0]),
     *(_ml(f"normalizer-{n.lower()}", "Normalizer", _SIGNS, norm=n) for n in ("MAX", "L1", "L2")),
     _ml("normalizer-ints", "Normalizer", _a.integers(-9, 9, 4, 3), norm="L2"),
     _ml("binarizer", "Binarizer", _ROUND, threshold=0.3),
+    _ml("binarizer-doubles", "Binarizer", _DOUBLES, threshold=0.5),
     _ml("imputer", "Imputer", _WITH_NAN, imputed_value_floats=[1.0, 2.0, 3.0], replaced_value_float=NAN),
     _ml("imputer-one", "Imputer", _ROUND, imputed_value_floats=[9.0], replaced_value_float=float(_ROUND[2, 1])),
     _ml("imputer-ints", "Imputer", _a.integers(0, 3, 5, 2), imputed_value_int64s=[7, 8], replaced_value_int64=1),
@@ -97,6 +114,15 @@ CASES = [
     _ml("arrayfeatureextractor-run", "ArrayFeatureExtractor", _x(2, 4, 5), np.asarray([[3, 0, 4]], np.int64)),
     _ml("arrayfeatureextractor-vector", "ArrayFeatureExtractor", _a.integers(0, 9, 5), np.asarray([2, 1], np.int64)),
     _ml("featurevectorizer", "FeatureVectorizer", _x(4, 2), _x(4, 3), inputdimensions=[2, 3]),
+    _ml("featurevectorizer-cut", "FeatureVectorizer", _x(4, 3), _x(4, 2), inputdimensions=[2, 2]),
+    _ml("featurevectorizer-filled", "FeatureVectorizer", _x(4, 3), _x(4, 2), inputdimensions=[5, 3]),
+    _ml(
+        "featurevectorizer-vectors",
+        "FeatureVectorizer",
+        _a.integers(-9, 9, 3),
+        _a.integers(-9, 9, 2),
+        inputdimensions=[3, 2],
+    ),
     _ml("onehotencoder", "OneHotEncoder", _a.integers(0, 6, 4, 2), cats_int64s=[4, 1, 2]),
     _ml("onehotencoder-known", "OneHotEncoder", _a.integers(0, 3, 5), cats_int64s=[2, 0, 1], zeros=0),
     _ml(
@@ -127,12 +153,22 @@ CASES = [
     ),
     _ml("linearregressor", "LinearRegressor", _x(5, 3), coefficients=_x(6).tolist(), intercepts=[0.5, -1.0], targets=2),
     _ml("linearregressor-one", "LinearRegressor", _x(5, 3), coefficients=_x(3).tolist(), post_transform="LOGISTIC"),
+    _ml(
+        "linearregressor-probit",
+        "LinearRegressor",
+        _PROBABILITIES,
+        coefficients=[1.0, 0.5, 1.5],
+        post_transform="PROBIT",
+    ),
     _linear("none", "NONE"),
+    _linear("probit", "PROBIT", 2, _PROBABILITIES, coefficients=[1.0, 0.5, 1.5, 0.2, 0.7, 0.1], intercepts=[0.0, 0.05]),
+    _linear("doubles", "NONE", x=_x(5, 3).astype(np.float64)),
     _linear("softmax", "SOFTMAX", classlabels_ints=[3, 8, -5, 70]),
     _linear("softmax-zero", "SOFTMAX_ZERO"),
     _linear("logistic", "LOGISTIC", multi_class=1),
     _linear("ints", "NONE", x=_a.integers(-4, 4, 5, 3)),
     _linear("one-sum", "NONE", 1, classlabels_ints=[4, 9]),
+    _linear("one-sum-softmax", "SOFTMAX", 1, classlabels_ints=[4, 9]),
     _linear("one-sum-logistic", "LOGISTIC", 1, classlabels_ints=[4, 9]),
     _regressor("sum"),
     _regressor("vector-of-trees", 1, 4, trees=17, depth=6, x=np.round(_x(1, 3), 1)),
@@ -144,6 +180,13 @@ CASES = [
     *(_regressor(f"{f.lower()}", 2, 9, aggregate_function=f) for f in ("AVERAGE", "MIN", "MAX")),
     _regressor("base", 2, 10, base_values=[0.5, -3.0], post_transform="SOFTMAX"),
     _ml("treeensembleregressor-tensors", "TreeEnsembleRegressor", _ROUND, n_targets=2, **_as_tensors("target", 2)),
+    _ml(
+        "treeensembleregressor-doubles",
+        "TreeEnsembleRegressor",
+        _DOUBLES,
+        n_targets=2,
+        **_as_tensors("target", 2, np.float64, 0.5e-12),
+    ),
     _classifier("none", "NONE", 4, [0, 1, 2, 3]),
     _classifier("softmax", "SOFTMAX", 3, [0, 1, 2], labels=[30, 10, 20]),
     _classifier("base", "LOGISTIC", 3, [0, 1, 2], base_values=[0.5, 1.0, -1.0]),
@@ -162,6 +205,16 @@ CASES = [
         classlabels_int64s=[0, 1, 2],
         **_as_tensors("class", 3),
     ),
+    _ml(
+        "treeensembleclassifier-doubles",
+        "TreeEnsembleClassifier",
+        _DOUBLES,
+        outputs=2,
+        classlabels_int64s=[0, 1, 2],
+        **_as_tensors("class", 3, np.float64, 0.5e-12),
+    ),
+    _ml("treeensemble-doubles", "TreeEnsemble", _DOUBLES, version=5, **_ensemble(np.float64, 0.5e-12)),
+    _ml("treeensemble-halves", "TreeEnsemble", _ROUND.astype(np.float16), version=5, **_ensemble(np.float16, 0.0)),
     _ml("treeensemble", "TreeEnsemble", _ROUND, version=5, **numbered_nodes(13, 3)),
     _ml("treeensemble-sets", "TreeEnsemble", _WHOLE, version=5, **numbered_nodes(14, 2, sets=True)),
     _ml(

@@ -26,17 +26,19 @@ def number_labels(model: onnx.ModelProto) -> tuple[onnx.ModelProto, tuple[str, .
     classifiers = [n for n in numbered.graph.node if n.domain == DOMAIN and n.op_type in _NUMBERS]
     attributes = [(n, a) for n in classifiers for a in n.attribute if a.name == _STRINGS and a.strings]
     tables = [t for t in numbered.graph.initializer if _is_label_table(t, numbered.graph)]
-    every = [tuple(s.decode(errors="replace") for s in a.strings) for _, a in attributes]
-    every += [tuple(s.decode(errors="replace") for s in t.string_data) for t in tables]
-    labels = tuple(dict.fromkeys(every[0])) if every else ()
-    if any(tuple(dict.fromkeys(listed)) != labels for listed in every):
+    lists = [a.strings for _, a in attributes] + [t.string_data for t in tables]
+    every = {tuple(dict.fromkeys(s.decode(errors="replace") for s in strings)) for strings in lists}
+    if len(every) > 1:
         return numbered, ()
+    labels = next(iter(every), ())
+    place = {label: i for i, label in enumerate(labels)}
     for node, attribute in attributes:
+        numbers = [place[s.decode(errors="replace")] for s in attribute.strings]
         node.attribute.remove(attribute)
-        node.attribute.append(helper.make_attribute(_NUMBERS[node.op_type], list(range(len(labels)))))
+        node.attribute.append(helper.make_attribute(_NUMBERS[node.op_type], numbers))
     for table in tables:
-        places = [labels.index(s.decode(errors="replace")) for s in table.string_data]
-        table.CopyFrom(numpy_helper.from_array(np.asarray(places, np.int64).reshape(tuple(table.dims)), table.name))
+        places = np.asarray([place[s.decode(errors="replace")] for s in table.string_data], np.int64)
+        table.CopyFrom(numpy_helper.from_array(places.reshape(tuple(table.dims)), table.name))
     if labels:
         for value in (*numbered.graph.output, *numbered.graph.value_info):
             if value.type.tensor_type.elem_type == onnx.TensorProto.STRING:
@@ -50,7 +52,11 @@ def numbered_file(model: Path | bytes) -> Path | bytes:
         onnx.load_model_from_string(model) if isinstance(model, bytes) else onnx.load(model, load_external_data=False)
     )
     numbered, _ = number_labels(proto)
-    return model if numbered is proto else numbered.SerializeToString()
+    if numbered is proto:
+        return model
+    if isinstance(model, Path):
+        onnx.load_external_data_for_model(numbered, str(model.parent))
+    return bytes(numbered.SerializeToString())
 
 
 def _skip_maps(graph: onnx.GraphProto) -> None:
@@ -70,4 +76,5 @@ def _is_label_table(tensor: onnx.TensorProto, graph: onnx.GraphProto) -> bool:
     if tensor.data_type != onnx.TensorProto.STRING:
         return False
     readers = [(node, i) for node in graph.node for i, name in enumerate(node.input) if name == tensor.name]
-    return all(n.domain == DOMAIN and n.op_type == "ArrayFeatureExtractor" and i == 0 for n, i in readers)
+    takers = [n.domain == DOMAIN and n.op_type == "ArrayFeatureExtractor" and i == 0 for n, i in readers]
+    return bool(takers) and all(takers)

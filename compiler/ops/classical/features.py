@@ -9,11 +9,13 @@ import numpy as np
 from ...dtypes import F32, F64, I32, I64, DType
 from ...ir.construct import select, unary
 from ...ir.nodes import Const, Expr
+from ...ir.sizes import product
 from ...tensor import Tensor, compute, constant
 from ..broadcast import broadcast_element, pointwise
 from ..call import Call
 from ..movement.gather import gathered
 from ..movement.joining import joined
+from ..movement.reshaping import reshaped
 from ..reductions.reduce_axes import reduce_axes, reduce_over, without
 from ..selection.ordering import within
 
@@ -21,20 +23,24 @@ NUMBERS = (F32, F64, I64, I32)
 """The element types of features."""
 
 
-def features(call: Call, index: int = 0) -> Tensor:
-    """Input `index`, features of one of the types that ONNX allows, in rows or as one row."""
-    call.check_dtypes((index,), *NUMBERS)
+def features(call: Call, index: int = 0, *others: DType) -> Tensor:
+    """Input `index`, features of one of the types that ONNX allows, or of `others`, in rows or as one row."""
+    call.check_dtypes((index,), *NUMBERS, *others)
     x = call.input(index)
     if x.rank not in (1, 2):
         raise call.unsupported(f"input {index} ({x.name!r}) has {x.rank} dimensions", "give it rows of features")
     return x
 
 
-def rows_of_floats(call: Call) -> Tensor:
-    """Input 0 as a matrix of float32: a vector is one row."""
-    x = features(call)
+def float_type(x: Tensor) -> DType:
+    """The type in which features are computed with: float64 of such, float32 of all others."""
+    return F64 if x.dtype == F64 else F32
+
+
+def rows_of_floats(call: Call, x: Tensor, dtype: DType = F32) -> Tensor:
+    """The features `x` as a matrix of `dtype`: a vector is one row."""
     shape = x.shape if x.rank == 2 else (1, *x.shape)
-    return compute(f"{call.name}.rows", shape, (x,), lambda *i: x[i[2 - x.rank :]].cast(F32))
+    return compute(f"{call.name}.rows", shape, (x,), lambda *i: x[i[2 - x.rank :]].cast(dtype))
 
 
 def _each_feature(call: Call, name: str, values: Sequence[float], dtype: DType = F32) -> Tensor:
@@ -46,13 +52,14 @@ def _each_feature(call: Call, name: str, values: Sequence[float], dtype: DType =
 
 
 def _scaler(call: Call) -> Tensor:
-    """(x - offset) * scale, by feature."""
+    """(x - offset) * scale, by feature, as float32."""
     x = features(call)
-    offset = _each_feature(call, "offset", call.attribute("offset", ()) or (0.0,))
-    scale = _each_feature(call, "scale", call.attribute("scale", ()) or (1.0,))
+    dtype = float_type(x)
+    offset = _each_feature(call, "offset", call.attribute("offset", ()) or (0.0,), dtype)
+    scale = _each_feature(call, "scale", call.attribute("scale", ()) or (1.0,), dtype)
 
     def body(*i: Expr) -> Expr:
-        return (x[i].cast(F32) - broadcast_element(offset, i)) * broadcast_element(scale, i)
+        return ((x[i].cast(dtype) - broadcast_element(offset, i)) * broadcast_element(scale, i)).cast(F32)
 
     return compute(call.name, x.shape, (x, offset, scale), body)
 
@@ -83,13 +90,8 @@ def _normalizer(call: Call) -> Tensor:
 def _binarizer(call: Call) -> Tensor:
     """1 where x is above the threshold, else 0."""
     call.check_dtypes((0,), *NUMBERS)
-    threshold = call.attribute("threshold", 0.0)
-    floats = {F64: F64}
-
-    def above(v: Expr) -> Expr:
-        return (v.cast(floats.get(v.dtype, F32)) > threshold).cast(v.dtype)
-
-    return pointwise(call, above, call.input(0))
+    threshold, dtype = call.attribute("threshold", 0.0), float_type(call.input(0))
+    return pointwise(call, lambda v: (v.cast(dtype) > threshold).cast(v.dtype), call.input(0))
 
 
 def _imputer(call: Call) -> Tensor:
@@ -120,26 +122,14 @@ def _array_feature_extractor(call: Call) -> Tensor:
     x, indices = call.input(0), call.input(1)
     if not x.rank:
         raise call.unsupported(f"input 0 ({x.name!r}) is a scalar", "give it features")
-    count = call.fixed(indices)
-    places = np.prod(count, dtype=np.int64)
+    count = product(indices.shape)
     if indices.data is not None:
         flat = constant(indices.name, indices.data.reshape(-1))
     else:
-        flat = indices if indices.rank == 1 else _flat(call, indices, int(places))
-    taken = gathered(call, call.name if x.rank > 1 else f"{call.name}.row", x, flat, x.rank - 1)
-    return taken if x.rank > 1 else compute(call.name, (1, *taken.shape), (taken,), lambda _, i: taken[i,])
-
-
-def _flat(call: Call, indices: Tensor, count: int) -> Tensor:
-    shape = call.fixed(indices)
-    if not shape:
-        return compute(f"{call.name}.flat", (1,), (indices,), lambda _: indices[()])
-
-    def body(i: Expr) -> Expr:
-        steps = [int(np.prod(shape[d + 1 :])) for d in range(len(shape))]
-        return indices.read([i // step % extent for step, extent in zip(steps, shape, strict=True)])
-
-    return compute(f"{call.name}.flat", (count,), (indices,), body)
+        flat = reshaped(f"{call.name}.flat", indices, (count,))
+    if x.rank > 1:
+        return gathered(call, call.name, x, flat, x.rank - 1)
+    return gathered(call, call.name, reshaped(f"{call.name}.row", x, (1, *x.shape)), flat, 1)
 
 
 def _feature_vectorizer(call: Call) -> Tensor:
@@ -201,14 +191,14 @@ def _first(table: Tensor, value: Expr) -> Expr:
 
 def _label_encoder(call: Call) -> Tensor:
     """The value beside each element's key; the default for one without."""
-    x = call.input(0)
     keys, values = _column(call, "keys"), _column(call, "values")
+    x = call.input(0)
     if keys.shape != values.shape:
         raise call.unsupported(f"it has {keys.size} keys and {values.size} values", "the model is invalid")
     default = call.attribute("default_tensor", np.zeros(0))
     number_of = {True: call.attribute("default_float", -0.0), False: call.attribute("default_int64", -1)}
     fallback = default.reshape(-1)[0].item() if default.size else number_of[values.dtype.kind == "f"]
-    table = constant(f"{call.name}.keys", keys.astype(x.dtype.numpy))
+    table = constant(f"{call.name}.keys", keys)
     results = constant(f"{call.name}.values", np.append(values, np.asarray(fallback, values.dtype)))
     places = compute(f"{call.name}.places", x.shape, (x, table), lambda *i: _first(table, x[i]))
     return compute(call.name, x.shape, (places, results), lambda *i: results[within(places[i], len(values) + 1)])

@@ -9,6 +9,7 @@ from itertools import accumulate
 import numpy as np
 
 from ..call import Array, Call
+from .features import float_type
 
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")
 """Comparisons of a feature with a node's value, in the order of their numbers in TreeEnsemble."""
@@ -63,13 +64,13 @@ def read_forest(call: Call, kind: str, targets: int) -> Forest:
     _check_reached(call, true, false, roots)
     weights = _no_weights(call, len(leaves), targets)
     nodes = zip(_ints(call, f"{kind}_treeids"), _ints(call, f"{kind}_nodeids"), strict=True)
-    _add(call, weights, ((place.get(key.get(n, -1), 0) - len(branches)) for n in nodes), kind)
+    _add(call, weights, ((place.get(key.get(n, -1), -1) - len(branches)) for n in nodes), kind)
     flags = _ints(call, "nodes_missing_value_tracks_true") or (0,) * len(modes)
     ids = _ints(call, "nodes_featureids")
     return _forest(
         call,
         feature=[ids[i] for i in branches],
-        value=np.asarray(_values(call, "nodes_values"), np.float32)[branches],
+        value=np.asarray(_values(call, "nodes_values"), _numbers(call))[branches],
         mode=[modes[i] for i in branches],
         missing=[flags[i] for i in branches],
         true=true,
@@ -93,8 +94,8 @@ def read_ensemble(call: Call, targets: int) -> Forest:
     features, true, false = (_ints(call, f"nodes_{n}") for n in ("featureids", "truenodeids", "falsenodeids"))
     true_leaf, false_leaf = _ints(call, "nodes_trueleafs"), _ints(call, "nodes_falseleafs")
     modes = call.attribute("nodes_modes", none).astype(np.int64).tolist()
-    splits = call.attribute("nodes_splits", none).astype(np.float32)
-    members = iter(_members(call.attribute("membership_values", none)))
+    splits = call.attribute("nodes_splits", none).astype(_numbers(call))
+    members = iter(_members(call.attribute("membership_values", none).astype(_numbers(call))))
     flags = _ints(call, "nodes_missing_value_tracks_true") or (0,) * len(modes)
     count = len(modes)
     if any(len(c) != count for c in (features, true, false, true_leaf, false_leaf, splits, flags)) or not count:
@@ -120,7 +121,7 @@ def read_ensemble(call: Call, targets: int) -> Forest:
         column["missing"] += [flags[i]] * number
         column["true"] += [after(true[i], true_leaf[i])] * number
         column["false"] += otherwise
-    values = np.asarray([v for s in sets for v in s or (np.nan,)], np.float32)
+    values = np.asarray([v for s in sets for v in s or (np.nan,)], _numbers(call))
     weights = _no_weights(call, len(leaf_weights), targets)
     weights[np.arange(len(leaf_weights)), leaf_targets] = leaf_weights
     roots = [after(root, 0) for root in _ints(call, "tree_roots")]
@@ -130,13 +131,13 @@ def read_ensemble(call: Call, targets: int) -> Forest:
 def _no_weights(call: Call, leaves: int, targets: int) -> Array:
     if targets < 1 or leaves * targets > _MOST_WEIGHTS:
         raise _invalid(call, f"{leaves} leaves have weights of {targets} sums")
-    return np.full((leaves, targets), np.nan, np.float32)
+    return np.full((leaves, targets), np.nan, _numbers(call))
 
 
 def _members(values: Array) -> list[tuple[float, ...]]:
     """The sets of a list that NaN divides."""
     sets: list[list[float]] = [[]]
-    for v in values.astype(np.float32).tolist():
+    for v in values.tolist():
         if np.isnan(v):
             sets.append([])
         else:
@@ -157,8 +158,9 @@ def _forest(
     weights: Array,
 ) -> Forest:
     width = call.fixed(call.input(0), (-1,))[0]
-    if any(not 0 <= f < width for f in feature):
-        raise _invalid(call, f"a branch compares feature {max(feature)} of {width}")
+    wrong = next((f for f in feature if not 0 <= f < width), None)
+    if wrong is not None:
+        raise _invalid(call, f"a branch compares feature {wrong} of {width}")
     if any(not 0 <= m < _MEMBER for m in mode):
         raise _invalid(call, "the mode of a branch does not exist")
     yes, no, firsts = (np.asarray(a, np.int32) for a in (true, false, roots))
@@ -215,6 +217,11 @@ def _mode(call: Call, name: str) -> int:
     if name not in MODES[:_MEMBER]:
         raise call.unsupported(f"a node has mode {name!r}", "the model is invalid")
     return MODES.index(name)
+
+
+def _numbers(call: Call) -> np.dtype[np.generic]:
+    """The type of values and weights: that in which the features are compared."""
+    return float_type(call.input(0)).numpy
 
 
 def _ints(call: Call, name: str) -> tuple[int, ...]:

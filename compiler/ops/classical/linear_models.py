@@ -9,13 +9,13 @@ import numpy as np
 from ...tensor import Tensor, compute, constant
 from ..call import Call
 from ..products.linear import mat_mul_of
-from .features import rows_of_floats
+from .features import features, rows_of_floats
 from .scores import highest_label, labels_of, one_of_two, transform_of, transformed
 
 
 def _sums(call: Call, count: int) -> Tensor:
     """`count` weighted sums [rows, count] of features."""
-    x = rows_of_floats(call)
+    x = rows_of_floats(call, features(call))
     (width,) = call.fixed(x, (1,))
     coefficients: Sequence[float] = call.attribute("coefficients", ())
     intercepts: Sequence[float] = call.attribute("intercepts", ())
@@ -34,9 +34,7 @@ def _sums(call: Call, count: int) -> Tensor:
 
 def _linear_regressor(call: Call) -> Tensor:
     """Weighted sums of features [rows, targets]."""
-    sums = _sums(call, call.attribute("targets", 1))
-    scores = transformed(f"{call.name}.scores", sums, transform_of(call))
-    return compute(call.name, scores.shape, (scores,), lambda *i: scores[i])
+    return transformed(call.name, _sums(call, call.attribute("targets", 1)), transform_of(call))
 
 
 def _linear_classifier(call: Call) -> tuple[Tensor, Tensor]:

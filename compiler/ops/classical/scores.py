@@ -13,7 +13,8 @@ from ...ir.nodes import Expr, expr
 from ...tensor import Tensor, compute, constant
 from ..call import Call
 from ..elementwise.activation import sigmoid
-from ..reductions.reduce_axes import attains, reduce_axes
+from ..reductions.reduce_axes import reduce_axes
+from ..reductions.reduction import place_of_extreme
 from ..reductions.softmax import softmax_of
 from ..selection.ordering import within
 
@@ -95,14 +96,7 @@ def labels_of(call: Call, name: str) -> tuple[int, ...]:
 
 def highest_label(call: Call, sums: Tensor, labels: Sequence[int]) -> Tensor:
     """The labels [rows] of the first of the highest sums."""
-    count = len(labels)
-    highest = reduce_axes(f"{call.name}.highest", "max_nan", sums.shape, (1,), (sums,), lambda *i: sums[i])
-
-    def place(i: Expr, k: Expr) -> Expr:
-        return select(attains(sums[i, k], highest[i,]), k, count - 1)
-
-    places = reduce_axes(f"{call.name}.place", "min", sums.shape, (1,), (sums, highest), place)
-    return labelled(call, places, labels)
+    return labelled(call, place_of_extreme(call.name, "max", sums, 1), labels)
 
 
 def labelled(call: Call, places: Tensor, labels: Sequence[int]) -> Tensor:
@@ -118,16 +112,17 @@ def one_of_two(
 ) -> tuple[Tensor, Tensor]:
     """Labels and scores [rows, 2] of two classes of which only the second has sums [rows, 1]: it is chosen above the
     `bound`. The score of the first is the `rest` of 1, or the opposite."""
+    if transform == "PROBIT":
+        raise call.unsupported(
+            "post_transform PROBIT of one sum for two classes has no meaning", "the model is invalid"
+        )
     places = compute(f"{call.name}.place", sums.shape[:1], (sums,), lambda i: select(bound < sums[i, 0], expr(1), 0))
 
     def body(i: Expr, k: Expr) -> Expr:
         s = sums[i, 0]
         either = select(k.eq(0), -s, s)
-        match transform:
-            case "LOGISTIC":
-                return sigmoid(either)
-            case "PROBIT":
-                return select(k.eq(0), -_probit(s), _probit(s))
+        if transform == "LOGISTIC":
+            return sigmoid(either)
         return select(k.eq(0), 1 - s, s) if rest else either
 
     scores = compute(f"{call.name}.scores", (sums.shape[0], 2), (sums,), body)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...dtypes import F16, F32, DType
 from ...ir.construct import select, unary
 from ...ir.nodes import Expr, Scalar, expr
 from ...tensor import Tensor, compute, constant
@@ -14,7 +15,7 @@ from ...tensor.structure import loop
 from ..call import Call
 from ..reductions.reduce_axes import reduce_over
 from ..selection.ordering import within
-from .features import rows_of_floats
+from .features import features, float_type, rows_of_floats
 from .forest import Forest, base_values, read_ensemble, read_forest
 from .scores import TRANSFORMS, highest_label, labelled, labels_of, one_of_two, transform_of, transformed
 
@@ -33,8 +34,10 @@ _AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 
 
 def _leaves(call: Call, forest: Forest) -> Tensor:
-    """The leaves [rows, trees] at which each tree ends, as int32."""
-    x = rows_of_floats(call)
+    """The leaves [rows, trees] at which each tree ends, as int32. Their features are stored exactly under any
+    precision: a rounded one may lie on the other side of a branch's value."""
+    given = features(call, 0, F16) if call.op_type == "TreeEnsemble" else features(call)
+    x = replace(rows_of_floats(call, given, float_type(given)), exact=True)
     (width,) = call.fixed(x, (1,))
     count = len(forest.feature)
     roots = constant(f"{call.name}.roots", forest.roots)
@@ -42,7 +45,7 @@ def _leaves(call: Call, forest: Forest) -> Tensor:
     if not forest.steps:
         return first
     names = ("feature", "value", "mode", "missing", "true", "false")
-    table = {n: replace(constant(f"{call.name}.{n}", getattr(forest, n)), exact=True) for n in names}
+    table = {n: constant(f"{call.name}.{n}", getattr(forest, n)) for n in names}
 
     def step(_: Scalar, carried: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
         (nodes,) = carried
@@ -74,14 +77,15 @@ def _holds(forest: Forest, table: dict[str, Tensor], branch: Expr, value: Expr) 
     return result
 
 
-def _totals(call: Call, forest: Forest, aggregate: str, base: Sequence[float]) -> Tensor:
-    """Sums, or extremes, of the weights of the trees' leaves [rows, targets], with the `base` of each target."""
+def _totals(call: Call, forest: Forest, aggregate: str, base: Sequence[float], dtype: DType = F32) -> Tensor:
+    """Sums, or extremes, of the weights of the trees' leaves [rows, targets], with the `base` of each target, as
+    `dtype`."""
     leaves, targets = _leaves(call, forest), forest.weights.shape[1]
     trees = len(forest.roots)
     op, absent = {"MIN": ("min", np.inf), "MAX": ("max", -np.inf)}.get(aggregate, ("sum", 0.0))
     given = ~np.isnan(forest.weights)
-    weights = constant(f"{call.name}.weights", np.where(given, forest.weights, np.float32(absent)).astype(np.float32))
-    bases = constant(f"{call.name}.base", np.asarray(base, np.float32)) if any(base) else None
+    weights = constant(f"{call.name}.weights", np.where(given, forest.weights, forest.weights.dtype.type(absent)))
+    bases = constant(f"{call.name}.base", np.asarray(base, forest.weights.dtype)) if any(base) else None
 
     def body(i: Expr, k: Expr) -> Expr:
         return reduce_over(op, (trees,), lambda t: weights[within(leaves[i, t], len(given)), k])
@@ -96,18 +100,13 @@ def _totals(call: Call, forest: Forest, aggregate: str, base: Sequence[float]) -
             value = value / trees
         return value if bases is None else value + bases[k]
 
-    return compute(f"{call.name}.totals", together.shape, (together, bases), total)
+    return compute(f"{call.name}.totals", together.shape, (together, bases), lambda *i: total(*i).cast(dtype))
 
 
 def _check_base(call: Call, base: Sequence[float], targets: int) -> Sequence[float]:
     if len(base) not in (0, targets):
         raise call.unsupported(f"{len(base)} base_values do not fit {targets} sums", "the model is invalid")
     return base or (0.0,) * targets
-
-
-def _result(call: Call, totals: Tensor, transform: str) -> Tensor:
-    scores = transformed(f"{call.name}.scores", totals, transform)
-    return compute(call.name, scores.shape, (scores,), lambda *i: scores[i])
 
 
 def _tree_ensemble_regressor(call: Call) -> Tensor:
@@ -117,7 +116,7 @@ def _tree_ensemble_regressor(call: Call) -> Tensor:
         raise call.unsupported(f"aggregate_function {aggregate!r} does not exist", "the model is invalid")
     forest = read_forest(call, "target", targets)
     base = _check_base(call, base_values(call), targets)
-    return _result(call, _totals(call, forest, aggregate, base), transform_of(call))
+    return transformed(call.name, _totals(call, forest, aggregate, base), transform_of(call))
 
 
 def _tree_ensemble_classifier(call: Call) -> tuple[Tensor, Tensor]:
@@ -159,14 +158,8 @@ def _tree_ensemble(call: Call) -> Tensor:
             f"aggregate_function {aggregate} or post_transform {transform} does not exist", "the model is invalid"
         )
     forest = read_ensemble(call, call.attribute("n_targets", 1))
-    totals = _totals(call, forest, _AGGREGATES[aggregate], ())
-    x = call.input(0)
-    result = _result(call, totals, TRANSFORMS[transform])
-    return (
-        result
-        if result.dtype == x.dtype
-        else compute(call.name, result.shape, (result,), lambda *i: result[i].cast(x.dtype))
-    )
+    totals = _totals(call, forest, _AGGREGATES[aggregate], (), call.input(0).dtype)
+    return transformed(call.name, totals, TRANSFORMS[transform])
 
 
 OPERATORS = {

@@ -99,30 +99,28 @@ def reduce_log_sum_exp(call: Call) -> Tensor:
 
 
 def _arg(op: str) -> Callable[[Call], Tensor]:
-    """The index of the maximum or minimum along an axis, or of a NaN: the extreme first, then where it stands."""
+    """The index of the maximum or minimum along an axis."""
 
     def operator(call: Call) -> Tensor:
         x = call.input(0)
         axis = one_axis(call, call.attribute("axis", 0), x.rank)
         last = call.attribute("select_last_index", 0) != 0
-        best = reduce_axes(f"{call.name}.{op}", f"{op}_nan", x.shape, (axis,), (x,), lambda *i: x[i])
-        fallback = 0 if last else larger(x.shape[axis] - 1, 0)
-
-        def place(*i: Expr) -> Expr:
-            return select(attains(x[i], best[without(i, (axis,))]), i[axis], fallback)
-
-        indices = reduce_axes(
-            f"{call.name}.place",
-            "max" if last else "min",
-            x.shape,
-            (axis,),
-            (x, best),
-            place,
-            call.flag("keepdims", 1),
-        )
+        indices = place_of_extreme(call.name, op, x, axis, last=last, keepdims=call.flag("keepdims", 1))
         return compute(call.name, indices.shape, (indices,), lambda *i: indices[i].cast(I64))
 
     return operator
+
+
+def place_of_extreme(name: str, op: str, x: Tensor, axis: int, *, last: bool = False, keepdims: bool = False) -> Tensor:
+    """The first index, or the `last`, of the maximum (`op` "max") or minimum along an axis, or of a NaN, as int32: the
+    extreme first, then where it stands."""
+    best = reduce_axes(f"{name}.{op}", f"{op}_nan", x.shape, (axis,), (x,), lambda *i: x[i])
+    fallback = 0 if last else larger(x.shape[axis] - 1, 0)
+
+    def place(*i: Expr) -> Expr:
+        return select(attains(x[i], best[without(i, (axis,))]), i[axis], fallback)
+
+    return reduce_axes(f"{name}.place", "max" if last else "min", x.shape, (axis,), (x, best), place, keepdims)
 
 
 OPERATORS: dict[str, Callable[[Call], Tensor]] = {
