@@ -10,7 +10,7 @@ from types import ModuleType
 
 from ..tensor import Tensor
 from .call import OWN_DOMAIN, Call
-from .classical import features, linear_models, trees
+from .classical import features, linear_models, support_vectors, trees
 from .elementwise import activation, arithmetic, casting, comparison, logical, storage
 from .movement import filling, gather, joining, padding, rearranging, reshaping, scattering, slicing
 from .products import attention, convolution, convolution_transpose, einsum, fourier, fused, linear, packed_attention
@@ -64,7 +64,7 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         softmax,
     ),
     "com.microsoft": (fused, fused_normalisation, packed_attention, quantized, quantized_linear, block_quantized),
-    "ai.onnx.ml": (features, linear_models, trees),
+    "ai.onnx.ml": (features, linear_models, support_vectors, trees),
     OWN_DOMAIN: (boxes, dequantized_products, look_up, picture, sound, storage),
 }
 """By domain ("" for ai.onnx), the files that define its operators."""

@@ -133,6 +133,55 @@ def test_no_operator_of_it_is_listed_as_unsupported() -> None:
     assert describe(with_strings()).unsupported == ()
 
 
+def vectors(**changes: Any) -> onnx.NodeProto:
+    """SVMClassifier of three classes, with changed attributes."""
+    attributes = {
+        "classlabels_ints": [0, 1, 2],
+        "coefficients": random((10,), 1).tolist(),
+        "kernel_params": [0.4, 0.0, 3.0],
+        "kernel_type": "RBF",
+        "rho": [0.1, 0.2, 0.3],
+        "support_vectors": random((15,), 2).tolist(),
+        "vectors_per_class": [2, 1, 2],
+    }
+    given = {n: a for n, a in (attributes | changes).items() if a is not None}
+    return node("SVMClassifier", ["x"], ["label", "scores"], domain=ML, **given)
+
+
+def test_labels_of_support_vectors_are_numbers() -> None:
+    made = of_ml([vectors(classlabels_ints=None, classlabels_strings=NAMES)], ["label", "scores"])
+    with pytest.warns(UserWarning, match="0 'setosa'"):
+        compiled = webnn_compile.compile(made, target="native", shapes={"x": X.shape})
+    got, want = compiled.run({"x": X}), onnxruntime_results(made, {"x": X})
+    assert [NAMES[i] for i in got["label"]] == list(want["label"])
+    np.testing.assert_allclose(got["scores"], want["scores"], rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"support_vectors": [0.5]}, "attribute support_vectors has 1 elements, where 5 x 3 are expected"),
+        ({"coefficients": [0.5] * 11}, "attribute coefficients has 11 elements, where 2 x 5 are expected"),
+        ({"vectors_per_class": [3, 2]}, r"vectors_per_class \[3, 2\] do not fit 3 labels"),
+        ({"rho": [0.5]}, "attribute rho has 1 elements for 3 sums"),
+        ({"prob_a": [0.5], "prob_b": [0.5]}, "1 prob_a and 1 prob_b do not fit 3 pairs of classes"),
+        ({"kernel_type": "COSINE"}, "kernel_type 'COSINE' is none of LINEAR, POLY, RBF and SIGMOID"),
+        ({"classlabels_ints": [1]}, "1 labels are too few"),
+    ],
+)
+def test_invalid_support_vectors_are_refused(changes: dict[str, Any], message: str) -> None:
+    made = of_ml([vectors(**changes)], ["scores"])
+    with pytest.raises(UnsupportedError, match=message):
+        webnn_compile.compile(made, target="native", shapes={"x": X.shape})
+
+
+def test_a_post_transform_of_support_vectors_is_refused() -> None:
+    attributes = {"coefficients": [0.1, 0.2, 0.3], "rho": [0.1], "post_transform": "LOGISTIC"}
+    made = of_ml([node("SVMRegressor", ["x"], ["y"], domain=ML, **attributes)], ["y"])
+    with pytest.raises(UnsupportedError, match="a post_transform, which onnxruntime passes over"):
+        webnn_compile.compile(made, target="native", shapes={"x": X.shape})
+
+
 def test_a_leaf_of_no_tree_is_refused() -> None:
     """Where the tree is one leaf alone, too."""
     attributes = named_nodes(21, "class", [0, 1, 2], trees=1, depth=0)

@@ -69,6 +69,39 @@ def _regressor(id: str, targets: int = 2, seed: int = 2, x: Array = _ROUND, **at
     return _ml(f"treeensembleregressor-{id}", "TreeEnsembleRegressor", x, n_targets=targets, **made | attributes)
 
 
+def _vectors(id: str, counts: list[int], transform: str = "NONE", x: Array = _FIVE, **attributes: Any) -> Case:
+    """SVMClassifier with so many support vectors of each class."""
+    classes, vectors = len(counts), sum(counts)
+    pairs = classes * (classes - 1) // 2
+    given = {
+        "classlabels_ints": list(range(classes)),
+        "coefficients": _x((classes - 1) * vectors).tolist(),
+        "kernel_params": [0.4, 0.5, 3.0],
+        "kernel_type": "RBF",
+        "rho": _x(pairs).tolist(),
+        "support_vectors": _x(vectors * 3).tolist(),
+        "vectors_per_class": counts,
+    }
+    if attributes.pop("probabilities", False):
+        given |= {"prob_a": (-1 - _a.uniform(0, 2, pairs)).tolist(), "prob_b": (_x(pairs) / 4).tolist()}
+    if not vectors:
+        del given["support_vectors"], given["vectors_per_class"]
+    return _ml(f"svmclassifier-{id}", "SVMClassifier", x, outputs=2, post_transform=transform, **given | attributes)
+
+
+def _one_sum(id: str, kernel: str, vectors: int = 7, x: Array = _FIVE, **attributes: Any) -> Case:
+    """SVMRegressor."""
+    given = {
+        "coefficients": _x(vectors or 3).tolist(),
+        "kernel_params": [0.4, 0.5, 3.0],
+        "kernel_type": kernel,
+        "n_supports": vectors,
+        "rho": [0.25],
+        "support_vectors": _x(vectors * 3).tolist() if vectors else [0.0],
+    }
+    return _ml(f"svmregressor-{id}", "SVMRegressor", x, **given | attributes)
+
+
 def _highest(case: Case) -> Case:
     """onnxruntime takes any positive score of the second of two classes for the label; ONNX's reference the highest."""
     results = ReferenceEvaluator(untyped_model(case)).run(None, feeds(case))
@@ -170,6 +203,24 @@ CASES = [
     _linear("one-sum", "NONE", 1, classlabels_ints=[4, 9]),
     _linear("one-sum-softmax", "SOFTMAX", 1, classlabels_ints=[4, 9]),
     _linear("one-sum-logistic", "LOGISTIC", 1, classlabels_ints=[4, 9]),
+    *(_one_sum(k.lower(), k) for k in ("LINEAR", "POLY", "RBF", "SIGMOID")),
+    _one_sum("square", "POLY", kernel_params=[0.4, 0.5, 2.0]),
+    _one_sum("one-class", "RBF", one_class=1),
+    _one_sum("coefficients-alone", "LINEAR", 0),
+    _one_sum("vector", "RBF", x=_x(3)),
+    _vectors("pairs", [3, 2, 4]),
+    _vectors("two", [3, 4], classlabels_ints=[7, -2]),
+    _vectors("two-softmax", [3, 4], "SOFTMAX"),
+    _vectors("two-logistic", [3, 4], "LOGISTIC"),
+    _vectors("poly", [2, 1, 3, 4], kernel_type="POLY", classlabels_ints=[5, 1, 9, 2]),
+    _vectors("none-of-one", [2, 0, 3], kernel_type="LINEAR"),
+    _vectors("sigmoid-softmax", [2, 1, 3], "SOFTMAX", kernel_type="SIGMOID"),
+    _vectors("ints", [2, 1, 3], "LOGISTIC", _a.integers(-3, 3, 5, 3)),
+    _vectors("probabilities", [3, 2, 4], probabilities=True),
+    _vectors("probabilities-two", [3, 4], probabilities=True),
+    _vectors("probabilities-seven", [2, 1, 1, 2, 1, 3, 1], probabilities=True, x=_x(40, 3)),
+    _vectors("linear", [], classlabels_ints=[4, 2, 3], coefficients=_x(9).tolist(), rho=[0.1]),
+    _highest(_vectors("linear-two", [], "SOFTMAX", classlabels_ints=[4, 2], coefficients=_x(6).tolist(), rho=[-0.1])),
     _regressor("sum"),
     _regressor("vector-of-trees", 1, 4, trees=17, depth=6, x=np.round(_x(1, 3), 1)),
     _regressor("leaves-alone", 2, 5, depth=0, trees=1),

@@ -11,7 +11,10 @@ from onnx import helper, numpy_helper
 
 DOMAIN = "ai.onnx.ml"
 _STRINGS = "classlabels_strings"
-_NUMBERS = {"LinearClassifier": "classlabels_ints", "TreeEnsembleClassifier": "classlabels_int64s"}
+_NUMBERS = {
+    **dict.fromkeys(("LinearClassifier", "SVMClassifier"), "classlabels_ints"),
+    "TreeEnsembleClassifier": "classlabels_int64s",
+}
 """By classifier the attribute with labels that are numbers."""
 
 

@@ -110,13 +110,18 @@ def labelled(call: Call, places: Tensor, labels: Sequence[int]) -> Tensor:
 def one_of_two(
     call: Call, sums: Tensor, labels: Sequence[int], transform: str, *, bound: float, rest: bool
 ) -> tuple[Tensor, Tensor]:
-    """Labels and scores [rows, 2] of two classes of which only the second has sums [rows, 1]: it is chosen above the
-    `bound`. The score of the first is the `rest` of 1, or the opposite."""
+    """Labels and scores of two classes of which only the second has sums [rows, 1]: it is chosen above the `bound`."""
+    places = compute(f"{call.name}.place", sums.shape[:1], (sums,), lambda i: select(bound < sums[i, 0], expr(1), 0))
+    return labelled(call, places, labels), scores_of_two(call, sums, transform, rest=rest)
+
+
+def scores_of_two(call: Call, sums: Tensor, transform: str, *, rest: bool) -> Tensor:
+    """Scores [rows, 2] of two classes by sums [rows, 1] of the second. That of the first is the `rest` of 1, or the
+    opposite."""
     if transform == "PROBIT":
         raise call.unsupported(
             "post_transform PROBIT of one sum for two classes has no meaning", "the model is invalid"
         )
-    places = compute(f"{call.name}.place", sums.shape[:1], (sums,), lambda i: select(bound < sums[i, 0], expr(1), 0))
 
     def body(i: Expr, k: Expr) -> Expr:
         s = sums[i, 0]
@@ -125,5 +130,4 @@ def one_of_two(
             return sigmoid(either)
         return select(k.eq(0), 1 - s, s) if rest else either
 
-    scores = compute(f"{call.name}.scores", (sums.shape[0], 2), (sums,), body)
-    return labelled(call, places, labels), scores
+    return compute(f"{call.name}.scores", (sums.shape[0], 2), (sums,), body)
