@@ -21,7 +21,17 @@ PYODIDE_FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_s
 
 FOLDER = f"pyodide-{PYODIDE}"
 """Its files are kept by browsers as long as the name stays."""
-ABSENT = ("native", "opencl", "cuda", "cli", "serve", "report", "compile_page/licences", "tokenizers_js")
+ABSENT = (
+    "frontends/keras",
+    "native",
+    "opencl",
+    "cuda",
+    "cli",
+    "serve",
+    "report",
+    "compile_page/licences",
+    "tokenizers_js",
+)
 """Folders of the compiler that no page can use."""
 LATER: Mapping[str, tuple[str, ...]] = {
     "tuner": ("webnn_compile/tune/", "numpy/random/"),

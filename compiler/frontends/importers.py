@@ -30,23 +30,22 @@ HEAD = 64
 
 @dataclass(frozen=True, slots=True)
 class Importer:
-    """The row of a format, by its `name`. Files of it have one of `first_bytes` from `offset` on, or one of `suffixes`
-    (lower case); `is_model` is true of what its package has in memory. `load` returns the graph, or raises InputError
-    or UnsupportedError; `describe` only reads what the file says of itself; `to_onnx` is there for formats that
-    become ONNX models first."""
+    """The row of a format, by its `name`. Files of it have one of `first_bytes`, each from an offset on, or one of
+    `suffixes` (lower case); `is_model` is true of what its package has in memory. `load` returns the graph, or raises
+    InputError or UnsupportedError; `describe` only reads what the file says of itself; `to_onnx` is there for formats
+    that become ONNX models first."""
 
     name: str
     suffixes: tuple[str, ...]
-    first_bytes: tuple[bytes, ...]
+    first_bytes: tuple[tuple[int, bytes], ...]
     is_model: Callable[[object], bool]
     load: Callable[[Model, ModelInputs, CompileMemory | None], Graph]
     describe: Callable[[Model], ModelCard]
-    offset: int = 0
     to_onnx: Callable[[Model], onnx.ModelProto] | None = None
 
-    def begins(self, head: bytes) -> bool:
-        """Whether a file with these first bytes is of the format."""
-        return head[self.offset :].startswith(self.first_bytes)
+    def recognised(self, head: bytes) -> int:
+        """By how many of its first bytes a file is of the format; 0 where it is not."""
+        return max((len(b) for offset, b in self.first_bytes if head[offset:].startswith(b)), default=0)
 
 
 def _is_onnx(model: object) -> bool:
@@ -81,13 +80,34 @@ def _describe_tflite(model: Model) -> ModelCard:
     return describe(_file(model))
 
 
-def _need(format: str, *packages: str) -> None:
+def _load_keras(model: Model, inputs: ModelInputs, memory: CompileMemory | None) -> Graph:
+    _need("Keras", "h5py", install="webnn-compile[keras]")
+    from .keras import import_model as import_keras
+
+    return import_keras(_file(model), inputs, memory)
+
+
+def _describe_keras(model: Model) -> ModelCard:
+    _need("Keras", "h5py", install="webnn-compile[keras]")
+    from .keras import describe
+
+    return describe(_file(model))
+
+
+def _convert_keras(model: Model) -> onnx.ModelProto:
+    _need("Keras", "h5py", install="webnn-compile[keras]")
+    from .keras import convert, read_model
+
+    return convert(read_model(_file(model)))
+
+
+def _need(format: str, *packages: str, install: str = "") -> None:
     """Raises InputError where a package that reads the format is missing, as in the page that compiles."""
     missing = [name for name in packages if find_spec(name) is None]
     if missing:
         raise InputError(
             f"{format} models are read by {' and '.join(packages)}, and {' and '.join(missing)} cannot be imported; "
-            f"install with `pip install {' '.join(missing)}`, or give an ONNX model"
+            f"install with `pip install {install or ' '.join(missing)}`, or give an ONNX model"
         )
 
 
@@ -133,13 +153,22 @@ def _file(model: Model) -> str | Path | bytes:
 
 # Exporters write the version first; protobuf allows any of a ModelProto's fields there.
 _ONNX_TAGS = (b"\x08", b"\x12", b"\x1a", b"\x22", b"\x28", b"\x32", b"\x3a", b"\x42", b"\x72", b"\xa2\x01", b"\xca\x01")
+# The names of the first file of an archive, and the signature of HDF5.
+_OF_KERAS = ((30, b"metadata.json"), (30, b"config.json"), (0, b"\x89HDF\r\n\x1a\n"))
+
+
+def _has_no_objects(model: object) -> bool:
+    """No package has models of the format in memory."""
+    return False
+
 
 IMPORTERS: list[Importer] = [
-    Importer("ONNX", (".onnx",), _ONNX_TAGS, _is_onnx, _load_onnx, _describe_onnx),
+    Importer("ONNX", (".onnx",), tuple((0, t) for t in _ONNX_TAGS), _is_onnx, _load_onnx, _describe_onnx),
+    Importer("TFLite", (".tflite",), ((4, b"TFL3"),), _has_no_objects, _load_tflite, _describe_tflite, _convert_tflite),
     Importer(
-        "TFLite", (".tflite",), (b"TFL3",), lambda model: False, _load_tflite, _describe_tflite, 4, _convert_tflite
+        "Keras", (".keras", ".h5", ".hdf5"), _OF_KERAS, _has_no_objects, _load_keras, _describe_keras, _convert_keras
     ),
-    Importer("PyTorch", (".pt2",), (), _is_torch, _load_torch, _describe_torch, 0, _export_torch),
+    Importer("PyTorch", (".pt2",), (), _is_torch, _load_torch, _describe_torch, _export_torch),
 ]
 """The first of them reports files that cannot be read."""
 
@@ -186,8 +215,9 @@ def find_importer(model: Model) -> Importer:
     head = model[:HEAD] if isinstance(model, bytes) else _head(model)
     name, suffix = ("the model", "") if isinstance(model, bytes) else (Path(model).name, Path(model).suffix.lower())
     other = find_other_format(head)
-    fitting = [i for i in IMPORTERS if other is None and i.begins(head)]
-    fitting.sort(key=lambda i: -len(i.first_bytes[0]))  # the offset that begins a flatbuffer may be a tag of protobuf
+    # The longest match: the offset that begins a flatbuffer may be a tag of protobuf, and an archive may be any.
+    least = 1 if other is None else 1 + len(other.first_bytes)
+    fitting = sorted((i for i in IMPORTERS if i.recognised(head) >= least), key=lambda i: -i.recognised(head))
     fitting += [i for i in IMPORTERS if suffix in i.suffixes]
     if fitting or not head:
         return (*fitting, IMPORTERS[0])[0]

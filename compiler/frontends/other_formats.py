@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-FROM_TENSORFLOW = "convert the model to ONNX, with python -m tf2onnx.convert or tf2onnx.convert.from_keras"
 FROM_PYTORCH = "export the model to ONNX, with torch.onnx.export(model, inputs, 'model.onnx')"
-TO_ONNX = f"{FROM_PYTORCH} in PyTorch, python -m tf2onnx.convert for TensorFlow and Keras"
+TO_ONNX = f"{FROM_PYTORCH} in PyTorch, python -m tf2onnx.convert for TensorFlow"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +24,6 @@ OTHER_FORMATS = (
     OtherFormat("a zip archive (perhaps a PyTorch checkpoint)", FROM_PYTORCH, b"PK\x03\x04", 0, (".pt", ".pth")),
     OtherFormat("a Python pickle (perhaps a PyTorch checkpoint)", FROM_PYTORCH, b"\x80\x02", 0, (".pkl",)),
     OtherFormat("weights without a model (safetensors)", FROM_PYTORCH, b"\0\0\0\0{", 4, (".safetensors",)),
-    OtherFormat("an HDF5 file (perhaps a Keras model)", FROM_TENSORFLOW, b"\x89HDF", 0, (".h5", ".hdf5", ".keras")),
     OtherFormat(
         "a model in onnxruntime's own format", "give the .onnx file that it was made from", b"ORTM", 4, (".ort",)
     ),

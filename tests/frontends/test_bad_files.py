@@ -49,7 +49,6 @@ def test_empty_file(tmp_path: Path) -> None:
     ("data", "what"),
     [
         (b"PK\x03\x04 rest", "but a zip archive"),
-        (b"\x89HDF\r\n\x1a\n", "but an HDF5 file"),
         (b"\x1c\0\0\0ORTM rest", "but a model in onnxruntime's own format"),
         (b"\n <!DOCTYPE html><html></html>", "but a text file, perhaps a web page"),
         (b"version https://git-lfs.github.com/spec/v1\n", "but a Git LFS pointer"),

@@ -60,7 +60,6 @@ def test_a_model_may_begin_with_any_field(first: Any) -> None:
         ),
         ("net.pt", b"some words", r"a zip archive \(perhaps a PyTorch checkpoint\); export .* torch\.onnx\.export"),
         ("net.bin", b"\x80\x02}q\0", r"a Python pickle .*; export the model to ONNX, with torch\.onnx\.export"),
-        ("net.h5", b"\x89HDF\r\n\x1a\n", r"an HDF5 file \(perhaps a Keras model\); convert .*tf2onnx"),
         ("net.safetensors", b'\x08\x02\0\0\0\0\0\0{"a":{}}', "weights without a model.*; export"),
         ("net.ort", b"\x1c\0\0\0ORTM rest", r"a model in onnxruntime's own format; give the \.onnx file"),
         ("page.html", b"\n <!DOCTYPE html>", "a text file, .*; download the model again"),
@@ -73,16 +72,16 @@ def test_a_model_may_begin_with_any_field(first: Any) -> None:
 )
 def test_other_formats_say_what_to_do(name: str, data: bytes, what: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(data)
-    refused(tmp_path / name, rf"^{name} is not an ONNX, TFLite or PyTorch model but {what}")
+    refused(tmp_path / name, rf"^{name} is not an ONNX, TFLite, Keras or PyTorch model but {what}")
     if data != b"some words":
-        refused(data, rf"^the model is not an ONNX, TFLite or PyTorch model but {what}")
+        refused(data, rf"^the model is not an ONNX, TFLite, Keras or PyTorch model but {what}")
 
 
 def test_what_nothing_knows_gets_the_supported_formats(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("just some words")
     message = (
-        r"is not an ONNX, TFLite or PyTorch model; give a file of ONNX \(\.onnx\), TFLite \(\.tflite\), "
-        r"PyTorch \(\.pt2\), or export the model to ONNX, with torch\.onnx\.export"
+        r"is not an ONNX, TFLite, Keras or PyTorch model; give a file of ONNX \(\.onnx\), TFLite \(\.tflite\), "
+        r"Keras \(\.keras, \.h5, \.hdf5\), PyTorch \(\.pt2\), or export the model to ONNX, with torch\.onnx\.export"
     )
     refused(tmp_path / "notes.txt", rf"^notes\.txt {message}")
     refused(bytes(100), f"^the model {message}")
@@ -103,7 +102,7 @@ def test_an_importer_in_the_table_is_used_and_named(tmp_path: Path, monkeypatch:
         words = Path(given).read_text().split()[1:]
         return ModelCard(Path(given).name, "words", 0, dict.fromkeys(words, 1), 0, (), ())
 
-    words = Importer("Words", (".words",), (b"WORDS",), lambda given: isinstance(given, dict), load, describe)
+    words = Importer("Words", (".words",), ((0, b"WORDS"),), lambda given: isinstance(given, dict), load, describe)
     monkeypatch.setattr("webnn_compile.frontends.importers.IMPORTERS", [*IMPORTERS, words])
     for name in ("net.words", "net"):
         (tmp_path / name).write_text("WORDS Relu Neg")
@@ -116,6 +115,6 @@ def test_an_importer_in_the_table_is_used_and_named(tmp_path: Path, monkeypatch:
     assert report.operators == {"Relu": 1, "Neg": 1}
     refused(
         b"just some words",
-        r"is not an ONNX, TFLite, PyTorch or Words model; give .* PyTorch \(\.pt2\), Words \(\.words\)",
+        r"is not an ONNX, TFLite, Keras, PyTorch or Words model; give .* PyTorch \(\.pt2\), Words \(\.words\)",
     )
-    refused(b"PK\x03\x04", "is not an ONNX, TFLite, PyTorch or Words model but a zip archive")
+    refused(b"PK\x03\x04", "is not an ONNX, TFLite, Keras, PyTorch or Words model but a zip archive")

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import UnsupportedError
+from ..images import Images
 from ..model_builder import ModelBuilder
-from .images import Images
 from .read_model import Model, Operator, Quantization, Subgraph, Tensor
 from .types import INTEGERS, onnx_type, stored_type
 

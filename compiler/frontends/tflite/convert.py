@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import onnx
 
 from ...errors import InputError, UnsupportedError
+from ..images import Images
 from ..model_builder import ModelBuilder
 from .call import Call, Scope
-from .images import Images
 from .operators import CUSTOM, OPERATORS
 from .operators.control_flow import called_by
 from .read_model import DAMAGES, Model, Operator, Subgraph, Tensor

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import onnx
 
+from ...images import Images
 from ..call import Call, Handler, Scope
-from ..images import Images
 from ..read_model import Operator, Tensor
 from ..types import onnx_type
 

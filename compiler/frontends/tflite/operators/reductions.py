@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...images import planar_axis
 from ..call import Call, Handler
-from ..images import planar_axis
 
 
 def _reduce(op: str) -> Handler:

@@ -1,12 +1,13 @@
-"""Images are N, ..., C in TFLite and N, C, ... in ONNX. Transposes between operators that follow each other cancel out
-here, where it is known which values are images; those that remain are part of the kernels that read or write them."""
+"""Images are N, ..., C in TFLite and Keras, and N, C, ... in ONNX. Transposes between operators that follow each other
+cancel out here, where it is known which values are images; those that remain are part of the kernels that read or write
+them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from ..model_builder import ModelBuilder
+from .model_builder import ModelBuilder
 
 
 class Images:

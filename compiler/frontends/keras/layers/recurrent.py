@@ -1,0 +1,173 @@
+"""Recurrent layers over a sequence, in one direction or both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..call import Call, Handler, Value
+from .activations import function_name, hard_sigmoid_slope
+
+_GATES = {"LSTM": (0, 3, 1, 2), "GRU": (0, 1, 2), "SimpleRNN": (0,)}
+"""The places in Keras of ONNX's gates: of an LSTM Keras has input, forget, cell, output, and ONNX input, output,
+forget, cell."""
+
+_OPERATORS = {"LSTM": "LSTM", "GRU": "GRU", "SimpleRNN": "RNN"}
+_FUNCTIONS = {
+    "elu": "Elu",
+    "hard_sigmoid": "HardSigmoid",
+    "linear": "Affine",
+    "relu": "Relu",
+    "sigmoid": "Sigmoid",
+    "softplus": "Softplus",
+    "softsign": "Softsign",
+    "tanh": "Tanh",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Direction:
+    """A layer as ONNX has it: weights of the input and of the state, biases of both."""
+
+    call: Call
+
+    @property
+    def kind(self) -> str:
+        return self.call.layer.kind
+
+    @property
+    def units(self) -> int:
+        return int(self.call.weight(1).shape[0])
+
+    @property
+    def is_late(self) -> bool:
+        """Whether a GRU's reset gate scales the product with the state, not the state."""
+        return self.kind == "GRU" and bool(self.call.option("reset_after", False))
+
+    def weights(self, i: int) -> np.ndarray:
+        """Gates x units, by inputs."""
+        return self._ordered(self.call.weight(i)).T
+
+    def bias(self) -> np.ndarray:
+        count = len(_GATES[self.kind]) * self.units
+        own = self.call.weight(2) if self.call.option("use_bias", True) else np.zeros(count, np.float32)
+        both = own if own.ndim == 2 else np.stack([own, np.zeros(count, np.float32)])
+        return self._ordered(both).reshape(-1)
+
+    def _ordered(self, data: np.ndarray) -> np.ndarray:
+        parts = np.split(data, len(_GATES[self.kind]), axis=-1)
+        return np.concatenate([parts[i] for i in _GATES[self.kind]], axis=-1)
+
+    def functions(self) -> list[tuple[str, float, float]]:
+        """ONNX's names of the functions, with alpha and beta."""
+        options = {"LSTM": ("recurrent_activation", "activation", "activation"), "SimpleRNN": ("activation",)}
+        names = options.get(self.kind, ("recurrent_activation", "activation"))
+        return [self._function(o, "tanh" if o == "activation" else "sigmoid") for o in names]
+
+    def _function(self, option: str, default: str) -> tuple[str, float, float]:
+        name = function_name(self.call.layer.config.get(option, default))
+        if name not in _FUNCTIONS:
+            raise self.call.unsupported(f"{option} is {name!r}, which is not supported in a recurrent layer")
+        if name == "hard_sigmoid":
+            return "HardSigmoid", hard_sigmoid_slope(self.call), 0.5
+        return _FUNCTIONS[name], 1.0, 0.0
+
+
+def _run(call: Call, x: Value, directions: Sequence[_Direction], direction: str, states: Sequence[Value]) -> list[str]:
+    """ONNX's results: steps x directions x batch x units, then the last states, directions x batch x units."""
+    first = directions[0]
+    for d in directions:
+        for option in ("stateful", "time_major"):
+            if d.call.option(option, False):
+                raise call.unsupported(f"{option} is not supported; save a model in which it is False")
+    stacked = [np.stack([d.weights(0) for d in directions]), np.stack([d.weights(1) for d in directions])]
+    names = [call.constant(w, n) for w, n in zip(stacked, ("kernel", "recurrent_kernel"), strict=True)]
+    bias = call.constant(np.stack([d.bias() for d in directions]), "bias")
+    steps_first = call.node("Transpose", [x.name], perm=[1, 0, 2])
+    starts = [call.node("Unsqueeze", [call.real(s).name, call.integers([0])]) for s in states]
+    functions = [f for d in directions for f in d.functions()]
+    attributes = {
+        "hidden_size": first.units,
+        "direction": direction,
+        "activations": [name for name, _, _ in functions],
+        "activation_alpha": [alpha for _, alpha, _ in functions],
+        "activation_beta": [beta for _, _, beta in functions],
+    }
+    if first.is_late:
+        attributes["linear_before_reset"] = 1
+    operands = [steps_first, *names, bias, *(["", *starts] if starts else [])]
+    return call.nodes(_OPERATORS[first.kind], operands, 3 if first.kind == "LSTM" else 2, **attributes)
+
+
+def _recurrent(call: Call) -> list[Value]:
+    x, *states = call.values
+    backwards = bool(call.option("go_backwards", False))
+    direction = _Direction(call)
+    every, *last = _run(call, call.real(x), [direction], "reverse" if backwards else "forward", states)
+    squeezed = [Value(call.node("Squeeze", [v, call.integers([0])]), 2) for v in last]
+    output = squeezed[0]
+    if call.option("return_sequences", False):
+        steps = call.node("Transpose", [call.node("Squeeze", [every, call.integers([1])])], perm=[1, 0, 2])
+        output = Value(_reversed(call, steps) if backwards else steps, 3)
+    return [output, *squeezed] if call.option("return_state", False) else [output]
+
+
+def _reversed(call: Call, steps: str) -> str:
+    starts, ends = call.integers([-1]), call.integers([-(2**31)])
+    return call.node("Slice", [steps, starts, ends, call.integers([1]), call.integers([-1])])
+
+
+def _bidirectional(call: Call) -> list[Value]:
+    """The results of both directions, merged; the second's are in the order of the input."""
+    x, *states = call.values
+    if states:
+        raise call.unsupported("its initial states are not supported; save a model that begins at zero")
+    forward, backward = (_Direction(call.inner(layer)) for layer in call.layer.inner)
+    if forward.kind not in _GATES or forward.kind != backward.kind or forward.units != backward.units:
+        raise call.unsupported(f"it has a {forward.kind} and a {backward.kind}, which are not taken together")
+    every, *last = _run(call, call.real(x), [forward, backward], "bidirectional", [])
+    if forward.call.option("return_sequences", False):
+        parts = [call.node("Squeeze", [p, call.integers([1])]) for p in _halves(call, every, 1)]
+        outputs = [Value(call.node("Transpose", [p], perm=[1, 0, 2]), 3) for p in parts]
+    else:
+        outputs = _states(call, last[0])
+    results = _merged(call, outputs)
+    if forward.call.option("return_state", False):
+        both = [_states(call, v) for v in last]
+        results += [pair[i] for i in range(2) for pair in both]
+    return results
+
+
+def _halves(call: Call, value: str, axis: int) -> list[str]:
+    return call.nodes("Split", [value, call.integers([1, 1])], 2, axis=axis)
+
+
+def _states(call: Call, value: str) -> list[Value]:
+    return [Value(call.node("Squeeze", [p, call.integers([0])]), 2) for p in _halves(call, value, 0)]
+
+
+def _merged(call: Call, outputs: list[Value]) -> list[Value]:
+    mode, rank = call.layer.config.get("merge_mode", "concat"), outputs[0].rank
+    names = [v.name for v in outputs]
+    match mode:
+        case None:
+            return outputs
+        case "concat":
+            return [Value(call.node("Concat", names, axis=rank - 1), rank)]
+        case "sum":
+            return [Value(call.node("Add", names), rank)]
+        case "mul":
+            return [Value(call.node("Mul", names), rank)]
+        case "ave":
+            return [Value(call.node("Mul", [call.node("Add", names), call.number(0.5)]), rank)]
+    raise call.unsupported(f"merge_mode is {mode!r}")
+
+
+LAYERS: dict[str, Handler] = {
+    "Bidirectional": _bidirectional,
+    "GRU": _recurrent,
+    "LSTM": _recurrent,
+    "SimpleRNN": _recurrent,
+}

@@ -1,0 +1,112 @@
+"""Reads the file of a Keras model, by h5py alone: .keras, an archive of a configuration and of weights, and HDF5 files
+of whole models."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+
+from ...errors import InputError
+from ..open_file import read_file
+from .read_config import Network, is_network, read_network
+from .read_weights import FileOfWeights, TreeOfWeights, Weights, texts
+
+_HDF5 = b"\x89HDF\r\n\x1a\n"
+_ZIP = b"PK\x03\x04"
+_CONFIG, _METADATA, _WEIGHTS = "config.json", "metadata.json", "model.weights.h5"
+_LONGEST = 64 * 2**20
+"""Bytes of a configuration: those of the largest models have a few million."""
+
+DAMAGES = (LookupError, ValueError, TypeError, ArithmeticError, AttributeError, MemoryError, OSError, RuntimeError)
+"""Exceptions that h5py, json and NumPy raise for what is not as Keras writes it; RecursionError is among them."""
+
+EXPORT = (
+    "export the model as ONNX (in Keras: model.export('model.onnx', format='onnx')), or as a SavedModel "
+    "(model.export('folder')), of which python -m tf2onnx.convert makes ONNX"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A file of this `name`, written by the version `keras` ("3.8.0")."""
+
+    name: str
+    keras: str
+    network: Network
+
+    @property
+    def is_of_keras_2(self) -> bool:
+        return self.keras.startswith(("1.", "2."))
+
+
+def read_model(model: str | Path | bytes) -> Model:
+    """Raises InputError for what is no Keras model, for weights without one, and for a damaged one."""
+    if isinstance(model, bytes):
+        data, name = model, "the model"
+    else:
+        data, name = read_file(Path(model), "a Keras file"), Path(model).name
+    if not data:
+        raise InputError(f"{name} is empty; save or download the model again")
+    try:
+        if data.startswith(_ZIP):
+            config, version, weights = _of_archive(data, name)
+        elif data.startswith(_HDF5):
+            config, version, weights = _of_hdf5(data, name)
+        else:
+            raise InputError(f"{name} is not a Keras model: it is neither a .keras archive nor an HDF5 file; {_OTHER}")
+        return Model(name, version, _network(config, weights, name))
+    except (*DAMAGES, zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise InputError(
+            f"{name} is truncated or damaged: its {len(data)} bytes are not a whole Keras model "
+            f"({type(error).__name__}: {error}); save or download it again"
+        ) from None
+
+
+_OTHER = "give another file"
+
+
+def _of_archive(data: bytes, name: str) -> tuple[Any, str, Weights]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        files = set(archive.namelist())
+        if _CONFIG not in files or _WEIGHTS not in files:
+            missing = _CONFIG if _CONFIG not in files else _WEIGHTS
+            raise InputError(f"{name} is not a Keras model: its archive has no {missing}; {_OTHER}")
+        if archive.getinfo(_CONFIG).file_size > _LONGEST:
+            raise ValueError(f"{_CONFIG} has {archive.getinfo(_CONFIG).file_size} bytes")
+        if archive.getinfo(_WEIGHTS).file_size > 1100 * len(data):
+            raise ValueError(f"{_WEIGHTS} has {archive.getinfo(_WEIGHTS).file_size} bytes")
+        config = json.loads(archive.read(_CONFIG))
+        metadata = json.loads(archive.read(_METADATA)) if _METADATA in files else {}
+        weights = archive.read(_WEIGHTS)
+    return config, str(metadata.get("keras_version", "3")), TreeOfWeights(h5py.File(io.BytesIO(weights), "r"))
+
+
+def _of_hdf5(data: bytes, name: str) -> tuple[Any, str, Weights]:
+    file = h5py.File(io.BytesIO(data), "r")
+    if "model_config" not in file.attrs:
+        if "layer_names" in file.attrs or "layers" in file or "_layer_checkpoint_dependencies" in file:
+            raise InputError(
+                f"{name} has weights of a Keras model, without the model: load them into it in Keras, and save the "
+                "whole, with model.save('model.keras')"
+            )
+        raise InputError(f"{name} is an HDF5 file without a Keras model (the attribute model_config); {_OTHER}")
+    (config,) = texts(file.attrs, "model_config")
+    version = next(iter(texts(file.attrs, "keras_version")), "2.0")
+    return json.loads(config), version, FileOfWeights(file)
+
+
+def _network(config: Any, weights: Weights, name: str) -> Network:
+    if isinstance(config, Mapping) and "class_name" in config and not is_network(config):
+        raise InputError(
+            f"{name} is a model of the class {config['class_name']}, whose code is not in the file: only Sequential "
+            f"and Functional models can be read without it; {EXPORT}"
+        )
+    return read_network(config, weights)

@@ -1,0 +1,172 @@
+"""Weights of layers, from the two ways in which Keras writes HDF5.
+
+- Keras 3 (`model.weights.h5` in a .keras file): a tree of groups like the tree of objects; a layer's group is named by
+  its class, with a number from the second of a class on, and has its variables in the order of their creation.
+- Whole-model files (.h5): a group for each layer by its name, and in an attribute the names of the weights in order.
+  The group of a nested model has the weights of all its layers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import count, takewhile
+from math import prod
+from typing import Any, Protocol
+
+import h5py
+import numpy as np
+
+from ...system.limits import ELEMENTS
+
+Array = np.ndarray
+
+NETWORKS = ("Sequential", "Functional", "Model")
+"""Classes of models, of which layers are made as of any other class."""
+
+_DENSEST = 1100
+"""Deflate makes a byte of so many at most."""
+
+
+class Weights(Protocol):
+    """The weights of a layer, with all that is inside of it."""
+
+    def own(self) -> tuple[Array, ...]:
+        """The variables of the layer itself, in the order of their creation."""
+
+    def parts(self, attributes: Sequence[str]) -> list[Weights]:
+        """The weights of the layers that it has as these attributes."""
+
+    def layers(self, names: Sequence[tuple[str, str]]) -> list[Weights]:
+        """The weights of a model's layers, by class and name."""
+
+
+class TreeOfWeights:
+    """A group of Keras 3: `group` is None for a layer without variables."""
+
+    def __init__(self, group: h5py.Group | None) -> None:
+        self._group = group
+
+    def own(self) -> tuple[Array, ...]:
+        variables = _child(self._group, "vars")
+        if variables is None:
+            return ()
+        return tuple(_read(variables, name) for name in sorted(variables, key=int))
+
+    def parts(self, attributes: Sequence[str]) -> list[Weights]:
+        return [TreeOfWeights(_child(self._group, a)) for a in attributes]
+
+    def layers(self, names: Sequence[tuple[str, str]]) -> list[Weights]:
+        found: list[Weights] = []
+        used: Counter[str] = Counter()
+        below = _child(self._group, "layers")
+        for kind, _ in names:
+            stem = _snake_case(kind)
+            found.append(TreeOfWeights(_child(below, f"{stem}_{used[stem]}" if used[stem] else stem)))
+            used[stem] += 1
+        return found
+
+
+class ListOfWeights:
+    """The weights of a layer, or a model in a model, in a whole-model file, each with the parts of its name."""
+
+    def __init__(self, entries: Sequence[tuple[Sequence[str], Array]]) -> None:
+        self._entries = entries
+
+    def own(self) -> tuple[Array, ...]:
+        return tuple(data for _, data in self._entries)
+
+    def parts(self, attributes: Sequence[str]) -> list[Weights]:
+        """They follow each other, and have as many weights each."""
+        n = len(self._entries) // len(attributes)
+        return [ListOfWeights(self._entries[i * n : (i + 1) * n]) for i in range(len(attributes))]
+
+    def layers(self, names: Sequence[tuple[str, str]]) -> list[Weights]:
+        return [ListOfWeights(self._of(*layer)) for layer in names]
+
+    def _of(self, kind: str, name: str) -> list[tuple[Sequence[str], Array]]:
+        """Weights below `name`: all, where the names leave out a model inside of a model."""
+        found = [(path[path.index(name) + 1 :], data) for path, data in self._entries if name in path[:-1]]
+        return found if found or kind not in NETWORKS else list(self._entries)
+
+
+class FileOfWeights:
+    """The weights of a whole-model file."""
+
+    def __init__(self, file: h5py.File) -> None:
+        self._group = _child(file, "model_weights")
+        if self._group is None:
+            raise ValueError("it has no model_weights")
+
+    def own(self) -> tuple[Array, ...]:
+        return ()
+
+    def parts(self, attributes: Sequence[str]) -> list[Weights]:
+        return [self for _ in attributes]
+
+    def layers(self, names: Sequence[tuple[str, str]]) -> list[Weights]:
+        return [ListOfWeights(self._entries(name)) for _, name in names]
+
+    def _entries(self, name: str) -> list[tuple[Sequence[str], Array]]:
+        layer = _child(self._group, name)
+        if layer is None:
+            return []
+        names = texts(layer.attrs, "weight_names")
+        return [(_below(n.split("/"), name), _read(layer, n)) for n in names]
+
+
+def _below(path: Sequence[str], name: str) -> Sequence[str]:
+    return path[path.index(name) + 1 :] if name in path[:-1] else path
+
+
+def texts(attributes: Any, name: str) -> list[str]:
+    """The elements of an attribute; Keras writes long ones in pieces, with numbers behind the name.
+
+    HDF5 crashes where it reads an attribute whose type is damaged, so others than texts are refused before.
+    """
+    pieces = (f"{name}{i}" for i in count())
+    keys = [name] if name in attributes else takewhile(attributes.__contains__, pieces)
+    found: list[Any] = []
+    for key in keys:
+        attribute = attributes.get_id(key)
+        if prod(attribute.shape):
+            if not isinstance(attribute.get_type(), h5py.h5t.TypeStringID):
+                raise ValueError(f"the attribute {key!r} is no text")
+            found += np.asarray(attributes[key]).reshape(-1).tolist()
+    return [t.decode() if isinstance(t, bytes) else str(t) for t in found]
+
+
+def _child(group: h5py.Group | None, name: str) -> h5py.Group | None:
+    """A group inside of a group; links into other files are not followed."""
+    if group is None or not isinstance(group.get(name, getlink=True), h5py.HardLink):
+        return None
+    found = group[name]
+    return found if isinstance(found, h5py.Group) else None
+
+
+def _read(group: h5py.Group, path: str) -> Array:
+    """A variable as float32, or the integers that it has."""
+    *above, last = path.split("/")
+    at: h5py.Group | None = group
+    for name in above:
+        at = _child(at, name)
+    if at is None or not isinstance(at.get(last, getlink=True), h5py.HardLink):
+        raise ValueError(f"there is no variable {path!r}")
+    data = at[last]
+    if not isinstance(data, h5py.Dataset) or data.is_virtual or data.external:
+        raise ValueError(f"the variable {path!r} is not in the file")
+    if data.size is None or data.size > ELEMENTS or data.id.get_storage_size() * _DENSEST < data.nbytes:
+        raise ValueError(f"the variable {path!r} of shape {data.shape} has no data")
+    array = np.asarray(data[()])
+    if array.dtype.kind == "V" and array.dtype.itemsize == 2:  # bfloat16, of which NumPy has no type
+        return (array.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"the variable {path!r} has elements of type {array.dtype}")
+    return array.astype(np.float32) if array.dtype.kind == "f" else array
+
+
+def _snake_case(name: str) -> str:
+    """The name of a class as Keras writes it in paths: SeparableConv2D is separable_conv2d."""
+    words = re.sub("(.)([A-Z][a-z]+)", r"\1_\2", re.sub(r"\W+", "", name))
+    return re.sub("([a-z])([A-Z])", r"\1_\2", words).lower()
