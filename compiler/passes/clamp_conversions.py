@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..dtypes import F32, I32, DType
+from ..ir.intervals import ROUNDING
 from ..ir.lanes import Splat, lanes_of
 from ..ir.nodes import Binary, Cast, Const, Expr, Kernel, Node, Select, Unary
 from ..ir.rewrite import rewrite
+from .expand_extremes import extreme_of
 from .math_functions import LARGEST_ROUNDED, Num, is_whole, nearest
 
 EXACT = 1 << 24
@@ -37,10 +39,15 @@ def clamp_conversions(kernel: Kernel) -> Kernel:
 
 
 def is_clamped(a: Expr, least: int = -(1 << 31), most: int = (1 << 31) - 1) -> bool:
-    """Whether the vector `a` of float32 is within these bounds, by default those of int32, and no element is a NaN."""
+    """Whether `a`, of float32, is within these bounds, by default those of int32, and no element is a NaN."""
     match a:
-        case Binary("min", Binary("max", Splat(Const(low)), _), Splat(Const(high))):
-            return least <= low <= high <= most
+        case Unary(op, x) if op in ROUNDING:
+            return is_clamped(x, least, most)
+    match extreme_of(a):
+        case "min", inner, Const(high) | Splat(Const(high)):
+            match extreme_of(inner):
+                case "max", Const(low) | Splat(Const(low)), _:
+                    return least <= low <= high <= most
     return False
 
 

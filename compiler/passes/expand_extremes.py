@@ -19,3 +19,15 @@ def expand_extremes(kernel: Kernel) -> Kernel:
 
     body = rewrite(kernel.body, rule)
     return kernel if body is kernel.body else replace(kernel, body=body)
+
+
+def extreme_of(e: Expr) -> tuple[str, Expr, Expr] | None:
+    """max or min and its operands, if `e` is one, or a selection that one was expanded to."""
+    match e:
+        case Binary("max" | "min" as op, a, b):
+            return op, a, b
+        case Select(Binary("<", x, y), b, a) if x is a and y is b:
+            return "max", a, b
+        case Select(Binary("<", x, y), b, a) if x is b and y is a:
+            return "min", a, b
+    return None

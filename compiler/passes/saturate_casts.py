@@ -8,6 +8,7 @@ from ..dtypes import I32, U32
 from ..ir.lanes import Splat, lanes_of
 from ..ir.nodes import Binary, Cast, Const, Expr, Kernel, Select
 from ..ir.rewrite import rewrite
+from .clamp_conversions import is_clamped
 from .legalise_floats import is_nan
 from .math_functions import Num
 
@@ -15,7 +16,8 @@ from .math_functions import Num
 def saturate_casts(kernel: Kernel) -> Kernel:
     """int32(x)   ->   select(x is none, 0, select(2147483648 <= x, 2147483647, int32(clamp(x))))
 
-    The clamp is to what float32 has between the bounds. NaN is detected on the bits of `x`.
+    The clamp is to what float32 has between the bounds. NaN is detected on the bits of `x`. What was clamped before
+    stays as it is.
     """
 
     def rule(n: object) -> Expr | None:
@@ -40,6 +42,8 @@ def _saturated(cast: Cast, a: Expr) -> Expr:
         return Splat(c, lanes) if lanes > 1 else c
 
     low, beyond = (-(2.0**31), 2.0**31) if to == I32 else (0.0, 2.0**32)
+    if is_clamped(a, int(low), int(beyond) - 1):
+        return cast
     highest = beyond - (128 if to == I32 else 256)
     clamped = Binary("min", Binary("max", a, like(low)), like(highest))
     result: Expr = Select(Binary("<=", like(beyond), a), whole(int(beyond) - 1), Cast(to, clamped))

@@ -235,6 +235,16 @@ def test_casts_saturate_by_themselves(dtype: DType) -> None:
     assert cast.a.op == "min"
 
 
+def test_casts_of_what_is_clamped_stay() -> None:
+    clamped = minimum(maximum(Const(-1.0, F32), Load(X, (I,))), 5.0)
+    kernel = kernel_of(For(I, Store(N, (I,), Unary("floor", clamped).cast(I32))), X, N)
+    for before in (kernel, expand_extremes(kernel)):
+        assert saturate_casts(before) is before
+        same(kernel, before, FLOATS)
+    wide = kernel_of(For(I, Store(N, (I,), minimum(maximum(Const(-1.0, F32), Load(X, (I,))), 3e9).cast(I32))), X, N)
+    assert saturate_casts(wide) is not wide
+
+
 def test_lanes_are_grouped_where_all_are_known() -> None:
     i = Var("i", 2)
     z = Buffer("z", (8,), F32)
