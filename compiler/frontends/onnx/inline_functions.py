@@ -48,7 +48,7 @@ def inline_functions(model: onnx.ModelProto, source: Source) -> onnx.ModelProto:
             copy.CopyFrom(model)
             write_defaults((n for n in copy.graph.node if n.op_type == op), versions[""])
             try:
-                expanded = inliner.inline_selected_functions(copy, [("", op)], inline_schema_functions=True)
+                expanded = _expanded(copy, op)
             except (RuntimeError, ValueError):  # the inliner fails on inputs that are left out
                 continue
             # Worth it only if nothing else becomes unsupported: the error is then about what the user wrote.
@@ -56,6 +56,17 @@ def inline_functions(model: onnx.ModelProto, source: Source) -> onnx.ModelProto:
                 model = expanded
     show_shape_operands(model, hidden)
     return model
+
+
+def _expanded(model: onnx.ModelProto, op: str) -> onnx.ModelProto:
+    """The model with the body of an operator in its place, and with those of unsupported operators in that body."""
+    known, selected = _unsupported(model), [("", op)]
+    while True:
+        expanded = inliner.inline_selected_functions(model, selected, inline_schema_functions=True)
+        inner = sorted(o for o in _unsupported(expanded) - known if not o[0] and o not in selected)
+        if not inner:
+            return expanded
+        selected += inner
 
 
 def _unsupported(model: onnx.ModelProto) -> set[tuple[str, str]]:
