@@ -36,7 +36,7 @@ ARITHMETIC = {
 """Inputs of operators on integers that are no indices and no sizes."""
 
 FLOATS: Mapping[str, tuple[int, ...]] = {
-    **dict.fromkeys(("Conv", "ConvTranspose"), (0,)),
+    **dict.fromkeys(("Conv", "ConvTranspose", "DeformConv", "GridSample", "RoiAlign"), (0,)),
     "NonMaxSuppression": (0, 1),
     **dict.fromkeys(("QLinearConv", "QLinearMatMul"), ()),
 }
@@ -83,6 +83,15 @@ DIFFERENCES: Mapping[str, tuple[frozenset[str], str]] = {
         "a key that a query does not see has no influence, whatever its product with the query is",
     ),
     **dict.fromkeys(("Resize", "Upsample"), (frozenset(SPRINKLED), ZERO_TIMES)),
+    **dict.fromkeys(("DeformConv", "GridSample"), (frozenset(SPRINKLED), ZERO_TIMES)),
+    "RoiAlign": (
+        frozenset(SPRINKLED),
+        f"{BY_PLACE}; and of a sample outside onnxruntime multiplies the first pixel by zero",
+    ),
+    "Det": (
+        frozenset({"nan", "infinite"}),
+        "another order of elimination meets other infinities, and numbers beside a column of zeros",
+    ),
     **dict.fromkeys(("GRU", "LSTM", "RNN"), (frozenset(SPRINKLED), LOST)),
     "LRN": (
         frozenset({"nan", "infinite"}),
@@ -109,6 +118,7 @@ DIFFERENCES: Mapping[str, tuple[frozenset[str], str]] = {
 
 DIFFERENCES_OF_ROWS: Mapping[str, tuple[frozenset[str], str]] = {
     "averagepool-float64": (frozenset({"nan"}), "onnxruntime lacks it, and the ONNX reference passes over NaN"),
+    "maxunpool-larger": (frozenset(SPRINKLED), "onnxruntime takes places for those of the larger result"),
     "logsoftmax-float64": (frozenset({"nan", "infinite"}), "of float32 the whole line is NaN in onnxruntime, too"),
 }
 """Kinds of inputs and reasons by row."""

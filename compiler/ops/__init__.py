@@ -13,7 +13,17 @@ from .call import OWN_DOMAIN, Call
 from .classical import features, linear_models, support_vectors, trees
 from .elementwise import activation, arithmetic, casting, comparison, logical, storage
 from .movement import filling, gather, joining, padding, rearranging, reshaping, scattering, slicing
-from .products import attention, convolution, convolution_transpose, einsum, fourier, fused, linear, packed_attention
+from .products import (
+    attention,
+    convolution,
+    convolution_transpose,
+    determinant,
+    einsum,
+    fourier,
+    fused,
+    linear,
+    packed_attention,
+)
 from .quantisation import (
     block_quantized,
     dequantized_products,
@@ -24,8 +34,16 @@ from .quantisation import (
     quantizing,
 )
 from .recurrence import recurrent, scanning
-from .reductions import fused_normalisation, layer_normalisation, normalisation, pooling, reduction, softmax
-from .sampling import picture, resize, sound
+from .reductions import (
+    fused_normalisation,
+    layer_normalisation,
+    normalisation,
+    pooling,
+    reduction,
+    softmax,
+    unpooling,
+)
+from .sampling import deform_conv, grid_sample, picture, resize, roi_align, sound
 from .selection import boxes, selecting
 
 OperatorFn = Callable[[Call], "Tensor | tuple[Tensor, ...]"]
@@ -38,11 +56,14 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         comparison,
         convolution,
         convolution_transpose,
+        deform_conv,
+        determinant,
         einsum,
         arithmetic,
         filling,
         fourier,
         gather,
+        grid_sample,
         joining,
         layer_normalisation,
         linear,
@@ -57,13 +78,23 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         reduction,
         reshaping,
         resize,
+        roi_align,
         scanning,
         scattering,
         selecting,
         slicing,
         softmax,
+        unpooling,
     ),
-    "com.microsoft": (fused, fused_normalisation, packed_attention, quantized, quantized_linear, block_quantized),
+    "com.microsoft": (
+        fused,
+        fused_normalisation,
+        grid_sample,
+        packed_attention,
+        quantized,
+        quantized_linear,
+        block_quantized,
+    ),
     "ai.onnx.ml": (features, linear_models, support_vectors, trees),
     OWN_DOMAIN: (boxes, dequantized_products, look_up, picture, sound, storage),
 }

@@ -13,6 +13,7 @@ from ..ir.construct import maximum, minimum, select, unary
 from ..ir.nodes import Const, Expr
 from ..ir.sizes import Size, larger, number
 from ..tensor import Tensor, compute
+from .sampling.between import cubic_weights
 from .sampling.sample import COORDINATES
 
 VaryingTaps = list[tuple[Expr, Expr]]
@@ -54,16 +55,10 @@ class VaryingAxis:
         """Keys' cubic convolution with coefficient `c`. With `exclude_outside` elements beyond the ends have no
         weight."""
 
-        def near(t: Expr) -> Expr:
-            return ((c + 2) * t - (c + 3)) * t * t + 1.0
-
-        def far(t: Expr) -> Expr:
-            return ((c * t - 5 * c) * t + 8 * c) * t - 4 * c
-
         def taps(o: Expr) -> VaryingTaps:
             low = unary("floor", coordinates[o])
             share = coordinates[o] - low
-            weights = [far(share + 1.0), near(share), near(1.0 - share), far(2.0 - share)]
+            weights = cubic_weights(share, c)
             places = [low - 1.0, low, low + 1.0, low + 2.0]
             if exclude_outside:
                 inside = [(Const(0.0, F32) <= p) & (p < number(self.size, F32)) for p in places]

@@ -1,4 +1,4 @@
-"""Rows of DFT and STFT."""
+"""Rows of DFT, STFT and MelWeightMatrix."""
 
 from __future__ import annotations
 
@@ -26,6 +26,11 @@ def _dft(
 def _stft(id: str, x: Array, step: int, window: Array | None, length: int | None, **attributes: Any) -> Case:
     inputs = (x, scalar(step, "int64"), window, *(() if length is None else (scalar(length, "int64"),)))
     return Case(f"stft-{id}", "STFT", inputs, attributes, 17, frozenset({1, 2, 3}))
+
+
+def _mel(id: str, bands: int, length: int, rate: int, low: float, high: float, **attributes: Any) -> Case:
+    inputs = (*(scalar(n, "int64") for n in (bands, length, rate)), scalar(low), scalar(high))
+    return Case(f"melweightmatrix-{id}", "MelWeightMatrix", inputs, attributes, 17, frozenset(range(5)))
 
 
 _HALF, _LONG = _x(2, 5, 2), _x(1, 1000, 1)
@@ -78,4 +83,9 @@ CASES = [
     Case(
         "stft-window-run-time", "STFT", (_x(1, 30, 1), scalar(4, "int64"), _a.uniform(0, 1, 8)), {}, 17, frozenset({1})
     ),
+    _mel("speech", 40, 512, 16000, 20, 8000),
+    _mel("odd", 7, 33, 8192, 0, 4000),
+    _mel("more-bands-than-frequencies", 20, 16, 8192, 0, 4096),
+    _mel("float64", 8, 64, 8000, 100, 3900, output_datatype=11),
+    _mel("int32", 8, 16, 8192, 0, 4096, output_datatype=6),
 ]

@@ -1,13 +1,20 @@
-"""Rows of Pad."""
+"""Rows of Pad and CenterCropPad."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from op_cases._arrays import Arrays, ints, scalar
-from op_table import Case
+from op_table import Array, Case
 
 a = Arrays(10)
 PADS = frozenset({1, 2, 3})
 MODES = ("constant", "reflect", "edge", "wrap")
+
+
+def _centred(id: str, t: Array, *shape: int, **attributes: Any) -> Case:
+    return Case(f"centercroppad-{id}", "CenterCropPad", (t, ints(*shape)), attributes, 18, constants=frozenset({1}))
+
 
 CASES = [
     *(Case(f"pad-{m}-2d", "Pad", (a.normal(3, 4), ints(1, 2, 2, 3)), {"mode": m}, constants=PADS) for m in MODES),
@@ -54,4 +61,12 @@ CASES = [
     Case("pad-edge-negative", "Pad", (a.normal(4, 5), ints(-1, 2, 0, -2)), {"mode": "edge"}, constants=PADS),
     Case("pad-constant-empty", "Pad", (a.normal(0, 2), ints(1, 0, 1, 0), scalar(3)), constants=PADS | {0}),
     Case("pad-wrap-twice", "Pad", (a.normal(3), ints(5, 7)), {"mode": "wrap"}, constants=PADS),
+    _centred("crop", a.normal(5, 8), 2, 3),
+    _centred("pad", a.normal(2, 5), 5, 11),
+    _centred("both", a.normal(7, 2, 3), 4, 5, 3),
+    _centred("axes", a.normal(2, 7, 4), 3, 9, axes=[-2, 2]),
+    _centred("int32", a.integers(-9, 9, 5, 4, dtype="int32"), 4, 7),
+    _centred("bool", a.bools(3, 4), 6, 2),
+    _centred("to-nothing", a.normal(3, 4), 0, 5),
+    _centred("from-nothing", a.normal(0, 4), 3, 2),
 ]

@@ -119,6 +119,40 @@ BAD = {
     "its window has shape [3], its frames are of length 4": Case(
         "", "STFT", (_f(1, 8, 1), _i(4), _f(3), _i(4)), constants=ALL
     ),
+    "attribute mode='area' is unknown": Case("", "GridSample", (_f(1, 1, 2, 2), _f(1, 2, 2, 2)), {"mode": "area"}),
+    "attribute padding_mode='wrap' is unknown": Case(
+        "", "GridSample", (_f(1, 1, 2, 2), _f(1, 2, 2, 2)), {"padding_mode": "wrap"}
+    ),
+    "mode 'cubic' of an image with 4 spatial axes takes 256 pixels": Case(
+        "", "GridSample", (_f(1, 1, 2, 2, 2, 2), _f(1, 2, 2, 2, 2, 4)), {"mode": "cubic"}
+    ),
+    "its input of shape [1, 1, 0, 2] has no pixels": Case("", "GridSample", (_f(1, 1, 0, 2), _f(1, 2, 2, 2))),
+    "mode 'sum' or coordinate_transformation_mode 'half_pixel' is unknown": Case(
+        "", "RoiAlign", (_f(1, 1, 2, 2), _f(1, 4), _i(0)), {"mode": "sum"}
+    ),
+    "sampling_ratio -1 are no grid": Case("", "RoiAlign", (_f(1, 1, 2, 2), _f(1, 4), _i(0)), {"sampling_ratio": -1}),
+    "has shape [1, 9, 2, 2], where [1, 8, 2, 2] is expected": Case(
+        "", "DeformConv", (_f(1, 1, 3, 3), _f(1, 1, 2, 2), _f(1, 9, 2, 2))
+    ),
+    "shape [2, 2] does not fit 1 axes": Case("", "CenterCropPad", (_f(3), _i(2, 2)), constants=ALL),
+    "its input 'image_shape' is computed": Case("", "Col2Im", (_f(1, 4, 4), _i(3, 3), _i(2, 2))),
+    "image_shape [3, 3] and block_shape [3, 2] do not fit": Case(
+        "", "Col2Im", (_f(1, 4, 4), _i(3, 3), _i(3, 2)), constants=ALL
+    ),
+    "an image of [3, 3] has [2, 2] windows, its input [5]": Case(
+        "", "Col2Im", (_f(1, 4, 5), _i(3, 3), _i(2, 2)), constants=ALL
+    ),
+    "output_shape [1, 1, 3, 4] does not hold the [1, 1, 4, 4] that were pooled": Case(
+        "",
+        "MaxUnpool",
+        (_f(1, 1, 2, 2), np.zeros((1, 1, 2, 2), np.int64), _i(1, 1, 3, 4)),
+        {"kernel_shape": [2, 2], "strides": [2, 2]},
+        constants=ALL,
+    ),
+    "edges of 0 and 9000 Hz are not among the frequencies": Case(
+        "", "MelWeightMatrix", (*map(np.asarray, (8, 16, 8000)), _f(), _f() + 9000), constants=ALL | {0}
+    ),
+    "its input has shape [2, 3], no square matrices": Case("", "Det", (_f(2, 3),)),
     "input 4 ('x4') has shape [3], where [2] is expected": Case("", "QLinearConv", _QUANTIZED),
     "attribute channels_last=1": Case(
         "",

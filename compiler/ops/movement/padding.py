@@ -1,10 +1,12 @@
-"""Pad, in all its modes."""
+"""Pad, in all its modes, and CenterCropPad."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...ir.construct import all_of, maximum, minimum
 from ...ir.nodes import Const, Expr
-from ...ir.sizes import Size, known_less, larger, shown, size
+from ...ir.sizes import Size, divided, known_less, larger, number, shown, size
 from ...tensor import Tensor, compute
 from ..axes import many_axes
 from ..broadcast import scalar_element
@@ -18,6 +20,10 @@ def _pad(call: Call) -> Tensor:
     if mode not in ("constant", "reflect", "edge", "wrap"):
         raise call.unsupported(f"attribute mode={mode!r} is unknown", "use constant, reflect, edge or wrap")
     before, after = _pads(call, t)
+    return _padded(call, t, before, after, mode)
+
+
+def _padded(call: Call, t: Tensor, before: Sequence[Size], after: Sequence[Size], mode: str = "constant") -> Tensor:
     offsets = [larger(0, -b) for b in before]
     extents = [size(e - o - larger(0, -a)) for e, o, a in zip(t.shape, offsets, after, strict=True)]
     shape = tuple(size(e + b + a) for e, b, a in zip(t.shape, before, after, strict=True))
@@ -39,7 +45,7 @@ def _pad(call: Call) -> Tensor:
             indices.append(index if _is_zero(offset) else index + offset)
         if not conditions:
             return t.read(indices)
-        value = _pad_value(call)
+        value = _pad_value(call) if call.op_type == "Pad" else None
         return t.read(indices, all_of(*conditions), 0 if value is None else value)
 
     return compute(call.name, shape, call.inputs, body)
@@ -108,4 +114,20 @@ def _pad_value(call: Call) -> Expr | None:
     return scalar_element(call, 2, "constant_value")
 
 
-OPERATORS = {"Pad": _pad}
+def _center_crop_pad(call: Call) -> Tensor:
+    """The middle of the axes, as long as `shape` says, zeros around; an odd element is cut off, or zero, at the end."""
+    t = call.input(0)
+    counts = call.counts(1, "shape") or ()
+    axes = many_axes(call, call.attribute("axes", tuple(range(t.rank))), t.rank)
+    if len(counts) != len(axes) or any(isinstance(n, int) and n < 0 for n in counts):
+        raise call.unsupported(f"shape {shown(counts)} does not fit {len(axes)} axes", "the model is invalid")
+    before, after = list[Size]([0] * t.rank), list[Size]([0] * t.rank)
+    for axis, n in zip(axes, counts, strict=True):
+        extent = t.shape[axis]
+        missing, spare = larger(size(number(n) - extent), 0), larger(size(number(extent) - n), 0)
+        before[axis] = size(number(divided(missing, 2)) - divided(spare, 2))
+        after[axis] = size(number(n) - extent - before[axis])
+    return _padded(call, t, before, after)
+
+
+OPERATORS = {"CenterCropPad": _center_crop_pad, "Pad": _pad}

@@ -67,6 +67,27 @@ class Spread:
         inside = within(element, self.size, divided(furthest, self.stride), divided(last, self.stride))
         return element, both((origin % self.stride).eq(0), inside)
 
+    @property
+    def reaches(self) -> int:
+        """Pairs of an element and a tap that may reach a position."""
+        return self.steps if self.has_phases else self.kernel
+
+    def reaching(self, o: Expr, j: Expr) -> tuple[Expr, Expr, Expr | None]:
+        """Number `j` of the pairs that may reach position o, the last element first: the element, the tap, and whether
+        there is one (None: always)."""
+        if not self.has_phases:
+            element, exists = self.candidate(o, j)
+            return element, j, exists
+        base = shifted(o, self.before)
+        phase, last = base % self.stride, base // self.stride
+        if self.steps == 1:
+            element, tap, back = last, phase, 0
+        else:
+            element, tap = last - scaled(j, self.dilation), phase + scaled(j, self.stride)
+            back = (self.steps - 1) * self.dilation
+        exists = within(element, self.size, self.first - back, divided(self.count - 1 + self.before, self.stride))
+        return element, tap, both(exists, tap < self.kernel if self.kernel % self.stride else None)
+
 
 @dataclass(frozen=True, slots=True)
 class Groups:

@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms, as contractions with tables of cosines and sines."""
+"""Discrete Fourier transforms, as contractions with tables of cosines and sines, and bands of their frequencies."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...dtypes import F32
 from ...ir.construct import select
 from ...ir.nodes import Expr
 from ...ir.sizes import shown
@@ -13,6 +14,7 @@ from ...tensor import Tensor, compute, constant
 from ...tensor.fold_tensor import fold
 from ..axes import one_axis
 from ..call import Call
+from ..elementwise.casting import onnx_dtype
 from ..reductions.reduce_axes import reduce_over
 from ..window import scaled
 
@@ -112,6 +114,43 @@ def _table(call: Call, length: int, taps: int, parts: int, *, inverse: bool = Fa
     return replace(fold(table, np.ascontiguousarray(data)), exact=True)
 
 
+def _mel_weight_matrix(call: Call) -> Tensor:
+    """ONNX MelWeightMatrix, known at compile time: weights [frequencies, bands] of triangles whose edges and peaks are
+    equally far apart on the mel scale, each rounded down to a frequency; they are computed in float64."""
+    bands, length, rate = (
+        _one(call, i, what, 0) for i, what in enumerate(("num_mel_bins", "dft_length", "sample_rate"))
+    )
+    names = ("lower_edge_hertz", "upper_edge_hertz")
+    edges = [(call.floats(i, what) or (0.0,))[0] for i, what in enumerate(names, 3)]
+    bins = length // 2 + 1
+    if not (bands >= 0 and bins > 0 and bands * bins <= _LARGEST_TABLE and rate > 0):
+        raise call.unsupported(
+            f"{bands} bands of a transform of length {length} at a sample rate of {rate} are no table",
+            "check its inputs",
+        )
+    with np.errstate(all="ignore"):
+        low, high = 2595 * np.log10(1 + np.asarray(edges) / 700)
+        mel = np.arange(bands + 2) * ((high - low) / (bands + 2)) + low
+        ends = (length + 1) * (700 * (10 ** (mel / 2595) - 1)) // rate
+    if not np.all((ends >= 0) & (ends < bins)) or np.any(np.diff(ends) < 0):
+        raise call.unsupported(
+            f"edges of {edges[0]:g} and {edges[1]:g} Hz are not among the frequencies of a sample rate of {rate}",
+            "give the lower edge first, and one of half the sample rate at most",
+        )
+    dtype = onnx_dtype(call, "output_datatype", 1)
+    wide = dtype if dtype.is_float else F32
+    places = constant(f"{call.name}.ends", ends.astype(np.int32))
+    steps = constant(f"{call.name}.steps", (1 / np.maximum(np.diff(ends), 1)).astype(wide.numpy))
+
+    def weight(k: Expr, band: Expr) -> Expr:
+        left, peak, right = (places[band + i,] for i in range(3))
+        rising = select((left < k) & (k < peak), (k - left).cast(wide) * steps[band,], 0.0)
+        falling = select((peak < k) & (k < right), (right - k).cast(wide) * steps[band + 1,], rising)
+        return select(k.eq(peak), 1.0, falling).cast(dtype)
+
+    return compute(call.name, (bins, bands), (places, steps), weight)
+
+
 def turn(length: int) -> tuple[np.ndarray, np.ndarray]:
     """The cosines and sines of so many angles of a turn, float64; those of quarters of it are whole numbers."""
     steps = np.arange(length)
@@ -142,4 +181,4 @@ def _one(call: Call, index: int, what: str, default: int) -> int:
     return values[0]
 
 
-OPERATORS = {"DFT": _dft, "STFT": _stft}
+OPERATORS = {"DFT": _dft, "MelWeightMatrix": _mel_weight_matrix, "STFT": _stft}
