@@ -10,7 +10,7 @@ from types import ModuleType
 
 from ..tensor import Tensor
 from .call import OWN_DOMAIN, Call
-from .classical import features, linear_models, support_vectors, trees
+from .classical import features, linear_models, n_grams, support_vectors, trees
 from .elementwise import activation, arithmetic, casting, comparison, logical, storage
 from .movement import filling, gather, joining, padding, rearranging, reshaping, scattering, slicing
 from .products import (
@@ -68,6 +68,7 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         layer_normalisation,
         linear,
         logical,
+        n_grams,
         rearranging,
         normalisation,
         padding,

@@ -88,6 +88,12 @@ def _unpacked(number: int, *shape: int) -> Case:
     return Case(name, "Unpack", (words,), attributes, expected=(expected,), domain="webnn_compile")
 
 
+_SAME_WIDTHS = (
+    *(("float32", "int32"), ("float32", "uint32"), ("uint32", "float32"), ("int32", "uint32")),
+    *(("float64", "int64"), ("uint64", "float64"), ("int16", "uint16"), ("bool", "int8")),
+)
+"""Types whose bits BitCast takes for those of each other."""
+
 CASES = [
     *_STORED,
     *(_unpacked(n, *shape) for n in STORAGE_TYPES for shape in ((3, 8), (3, 5))),
@@ -123,6 +129,18 @@ CASES = [
     Case("cast-empty", "Cast", (a.normal(0, 2),), {"to": TensorProto.INT64}, opset=9, constants=frozenset({0})),
     Case("castlike-int32", "CastLike", (a.uniform(-9, 9, 3, 5), a.integers(0, 1, 1, dtype="int32"))),
     Case("castlike-float", "CastLike", (a.integers(-9, 9, 3), a.normal(2, 2)), opset=15),
+    *(
+        Case(
+            f"bitcast-{source}-to-{to}",
+            "BitCast",
+            (x,),
+            {"to": NUMBERS[to]},
+            26,
+            expected=(x.view(to),),  # onnxruntime has no opset 26
+        )
+        for source, to in _SAME_WIDTHS
+        for x in (_of(source),)
+    ),
     Case("identity", "Identity", (a.normal(3, 1, 5),)),
     Case("identity-rank0", "Identity", (scalar(2, "int64"),), opset=7),
     Case("identity-bool", "Identity", (a.bools(3, 2),), opset=13),

@@ -152,6 +152,21 @@ BAD = {
     "edges of 0 and 9000 Hz are not among the frequencies": Case(
         "", "MelWeightMatrix", (*map(np.asarray, (8, 16, 8000)), _f(), _f() + 9000), constants=ALL | {0}
     ),
+    "float32 has 32 bits, int64 64": Case("", "BitCast", (_f(3),), {"to": 7}),
+    "from float32 to element type 10: float16, bfloat16": Case("", "BitCast", (_f(3),), {"to": 10}),
+    "its n-grams are strings": Case("", "TfIdfVectorizer", (_i(3),), {"mode": "TF", "pool_strings": ["a"]}),
+    "ngram_counts [0, 3] do not fit 4 numbers": Case(
+        "",
+        "TfIdfVectorizer",
+        (_i(3),),
+        {"mode": "TF", "pool_int64s": [1, 2, 3, 4], "ngram_counts": [0, 3], "ngram_indexes": [0, 1, 2]},
+    ),
+    "1 ngram_indexes do not fit 2 n-grams": Case(
+        "",
+        "TfIdfVectorizer",
+        (_i(3),),
+        {"mode": "TF", "pool_int64s": [1, 2], "ngram_counts": [0], "ngram_indexes": [0]},
+    ),
     "its input has shape [2, 3], no square matrices": Case("", "Det", (_f(2, 3),)),
     "input 4 ('x4') has shape [3], where [2] is expected": Case("", "QLinearConv", _QUANTIZED),
     "attribute channels_last=1": Case(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...dtypes import BOOL, ONNX_DTYPES, STORAGE_TYPES, DType
-from ...ir.nodes import Const
+from ...dtypes import BOOL, F16, ONNX_DTYPES, STORAGE_TYPES, DType
+from ...ir.nodes import Bitcast, Const
 from ...tensor import Tensor, compute
 from ..broadcast import pointwise
 from ..call import Call
@@ -44,6 +44,22 @@ def _cast_like(call: Call) -> Tensor:
     return pointwise(call, lambda x: x.cast(dtype), call.input(0))
 
 
+def _bit_cast(call: Call) -> Tensor:
+    """The bits of each element as those of another type of as many."""
+    x, number = call.input(0), call.attribute("to", 0)
+    if number in STORAGE_TYPES or F16 in (x.dtype, ONNX_DTYPES.get(number)):
+        raise call.unsupported(
+            f"from {x.dtype} to element type {number}: float16, bfloat16 and types of few bits are held as wider ones",
+            "use types of 32 bits, or Cast",
+        )
+    dtype = onnx_dtype(call, "to", 0)
+    if dtype.bits != x.dtype.bits:
+        raise call.unsupported(f"{x.dtype} has {x.dtype.bits} bits, {dtype} {dtype.bits}", "the model is invalid")
+    if dtype.is_float == x.dtype.is_float:
+        return pointwise(call, lambda v: v.cast(dtype), x)
+    return pointwise(call, lambda v: Bitcast(dtype, v), x)
+
+
 def _dropout(call: Call) -> tuple[Tensor, Tensor]:
     """As in inference: a copy, and a mask of what is kept: all, or in onnxruntime before opset 12, where ONNX leaves it
     open, zeros (of the input's dtype before opset 10)."""
@@ -57,6 +73,7 @@ def _dropout(call: Call) -> tuple[Tensor, Tensor]:
 
 
 OPERATORS: dict[str, Callable[[Call], Tensor | tuple[Tensor, ...]]] = {
+    "BitCast": _bit_cast,
     "Cast": _cast,
     "CastLike": _cast_like,
     "Dropout": _dropout,
