@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...dtypes import F32, I32
 from ...ir.construct import maximum, minimum, select, unary
 from ...ir.nodes import Const, Expr
 from ...ir.sizes import Size, number, size
-from ...tensor import Tensor
+from ...tensor import Tensor, compute
 from ..window import both
+
+MOST_AXES = 3
+"""Axes along which there are places: a kernel reads two tables of each, and of a cubic interpolation 64 pixels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +43,37 @@ def limited(place: Expr, extent: Size, reach: int) -> Expr:
     return minimum(maximum(Const(float(-reach), place.dtype), place), most)
 
 
-def linear_taps(place: Expr, pixel: Callable[[Expr], Tap]) -> list[Tap]:
-    """The two pixels around a place, by how near they are."""
-    low = unary("floor", place)
-    share = place - low
-    return weighted(low.cast(I32), [1.0 - share, share], pixel)
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Places along an axis, as tables, which all channels read: the number of the pixel before each, int32, and how far
+    behind that it is, a float, None where it is of no interest."""
+
+    first: Tensor
+    share: Tensor | None
+
+    @property
+    def tables(self) -> tuple[Tensor | None, ...]:
+        return self.first, self.share
+
+
+def tabulated(
+    name: str,
+    shape: Sequence[Size],
+    reads: tuple[Tensor | None, ...],
+    place: Callable[..., Expr],
+    *,
+    whole: bool = False,
+) -> Places:
+    """The tables of `place(*index)`, a number of a float type, which is `whole` where it has no fraction."""
+    if whole:
+        return Places(compute(f"{name}.first", shape, reads, lambda *i: place(*i).cast(I32)), None)
+
+    def share(*index: Expr) -> Expr:
+        at = place(*index)
+        return at - unary("floor", at)
+
+    first = compute(f"{name}.first", shape, reads, lambda *i: unary("floor", place(*i)).cast(I32))
+    return Places(first, replace(compute(f"{name}.share", shape, reads, share), exact=True))
 
 
 def cubic_weights(share: Expr, c: float) -> list[Expr]:

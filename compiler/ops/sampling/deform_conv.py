@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from math import prod
 
@@ -13,7 +14,7 @@ from ..products.convolution import add_bias, check_channels, image_and_weights
 from ..products.convolution_transpose import Groups
 from ..reductions.reduce_axes import reduce_over
 from ..window import scaled, windows_of
-from .between import interpolated, limited, linear_taps, zero_outside
+from .between import MOST_AXES, interpolated, limited, tabulated, weighted, zero_outside
 
 
 def _deform_conv(call: Call) -> Tensor:
@@ -30,31 +31,47 @@ def _deform_conv(call: Call) -> Tensor:
     check_channels(call, channels, depth * group, filters, group)
     check_channels(call, channels, channels, channels, offset_group)
     rank, taps = len(kernel), prod(kernel)
-    if 2**rank > 16:
-        raise call.unsupported(f"its input has {rank} spatial axes", "use 1 to 4")
+    if rank > MOST_AXES:
+        raise call.unsupported(f"its input has {rank} spatial axes", f"have 1 to {MOST_AXES} of them")
     windows = windows_of(call, sizes, kernel)
     positions: tuple[Size, ...] = tuple(window.count for window in windows)
     offset = call.input(2, (batch, offset_group * taps * rank, *positions))
     mask = call.optional(4, (batch, offset_group * taps, *positions))
     offsets, groups = Groups(offset_group, channels // offset_group, 0), Groups(group, depth, filters // group)
 
-    def read(n: Expr, c: Expr, *rest: Expr) -> Expr:
-        k, o = rest[:rank], rest[rank:]
-        tap, _ = offsets.split(c, offsets.depth)
+    def number(group_of: Expr, k: Sequence[Expr]) -> Expr:
+        """The number of a tap of a group of channels."""
         for step, count in zip(k, kernel, strict=True):
-            tap = scaled(tap, count) + step
-        places = [
-            window.at(o[d], k[d]).cast(x.dtype) + offset[n, scaled(tap, rank) + d, *o]
-            for d, window in enumerate(windows)
-        ]
-        axes = [
-            linear_taps(limited(place, extent, 2), partial(zero_outside, extent=extent))
-            for place, extent in zip(places, sizes, strict=True)
-        ]
-        value = interpolated(x, (n, c), axes)
-        return value if mask is None else value * mask[n, tap, *o]
+            group_of = scaled(group_of, count) + step
+        return group_of
 
-    columns = compute(f"{call.name}.columns", (batch, channels, *kernel, *positions), (x, offset, mask), read)
+    def place(d: int, n: Expr, own: Expr, *rest: Expr) -> Expr:
+        k, o = rest[:rank], rest[rank:]
+        moved = offset[n, scaled(number(own, k), rank) + d, *o]
+        return limited(windows[d].at(o[d], k[d]).cast(x.dtype) + moved, sizes[d], 2)
+
+    shape = (batch, offset_group, *kernel, *positions)
+    places = [tabulated(f"{call.name}.{d}", shape, (offset,), partial(place, d)) for d in range(rank)]
+
+    def read(n: Expr, c: Expr, *rest: Expr) -> Expr:
+        own, _ = offsets.split(c, offsets.depth)
+        axes = []
+        for p, extent in zip(places, sizes, strict=True):
+            assert p.share is not None
+            share = p.share[n, own, *rest]
+            axes.append(weighted(p.first[n, own, *rest], [1.0 - share, share], partial(zero_outside, extent=extent)))
+        return interpolated(x, (n, c), axes)
+
+    reads = (x, *(t for p in places for t in p.tables))
+    columns = compute(f"{call.name}.columns", (batch, channels, *kernel, *positions), reads, read)
+    if mask is not None:
+        plain, factors = columns, mask
+
+        def masked(n: Expr, c: Expr, *rest: Expr) -> Expr:
+            own, _ = offsets.split(c, offsets.depth)
+            return plain[n, c, *rest] * factors[n, number(own, rest[:rank]), *rest[rank:]]
+
+        columns = compute(f"{call.name}.masked", plain.shape, (plain, factors), masked)
 
     def body(n: Expr, oc: Expr, *o: Expr) -> Expr:
         own, _ = groups.split(oc, groups.filters)

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...dtypes import F16, F32, F64, I32
+from ...dtypes import F16, F32, F64
 from ...ir.construct import maximum, minimum, unary
 from ...ir.nodes import Const, Expr, expr
 from ...ir.sizes import Size, number, shown, size
 from ...tensor import Tensor, compute
 from ..call import Call
-from .between import Tap, cubic_weights, interpolated, last_outside, limited, linear_taps, weighted, zero_outside
+from .between import (
+    MOST_AXES,
+    Places,
+    Tap,
+    cubic_weights,
+    interpolated,
+    last_outside,
+    limited,
+    tabulated,
+    weighted,
+    zero_outside,
+)
 
 MODES = {"bicubic": "cubic", "bilinear": "linear", "cubic": "cubic", "linear": "linear", "nearest": "nearest"}
 """Names of modes in opset 16 and com.microsoft, and in opset 20."""
 
 PADDING = ("border", "reflection", "zeros")
-
-MOST_TAPS = 64
-"""Pixels that make one: an expression reads each of them."""
-
-_TAPS = {"nearest": 1, "linear": 2, "cubic": 4}
-"""Along one axis."""
 
 _REACH = {"nearest": 1, "linear": 2, "cubic": 3}
 """Distances from the image, in pixels, at which a place takes none of it."""
@@ -39,8 +45,8 @@ class _Axis:
     corners: bool
     extent: Size
 
-    def taps(self, coordinate: Expr) -> list[Tap]:
-        """The pixels that make the value at a coordinate in -1..1."""
+    def place(self, coordinate: Expr) -> Expr:
+        """The number of the pixel, with a fraction unless the mode is nearest, at a coordinate in -1..1."""
         place = self._place(coordinate)
         if self.mode == "nearest":
             place = unary("round", place)
@@ -48,13 +54,17 @@ class _Axis:
             place = self._reflected(place)
         # Far enough outside that no pixel of the image is taken.
         padded = self.padding == "zeros" or self.mode == "cubic"
-        place = limited(place, self.extent, _REACH[self.mode] if padded else 0)
-        if self.mode == "nearest":
-            return [self._pixel(place.cast(I32))]
+        return limited(place, self.extent, _REACH[self.mode] if padded else 0)
+
+    def taps(self, places: Places, at: Sequence[Expr]) -> list[Tap]:
+        """The pixels that make the value at the place with an index."""
+        first = places.first.read(tuple(at))
+        if places.share is None:
+            return [self._pixel(first)]
+        share = places.share.read(tuple(at))
         if self.mode == "linear":
-            return linear_taps(place, self._pixel)
-        low = unary("floor", place)
-        return weighted(low.cast(I32) - 1, cubic_weights(place - low, _COEFFICIENT), self._pixel)
+            return weighted(first, [1.0 - share, share], self._pixel)
+        return weighted(first - 1, cubic_weights(share, _COEFFICIENT), self._pixel)
 
     def _place(self, coordinate: Expr) -> Expr:
         """The number of the pixel, with a fraction."""
@@ -98,11 +108,8 @@ def grid_sample(call: Call) -> Tensor:
         raise call.unsupported(f"attribute mode={call.attribute('mode', '')!r} is unknown", "use linear")
     if padding not in PADDING:
         raise call.unsupported(f"attribute padding_mode={padding!r} is unknown", "use zeros, border or reflection")
-    if not rank or _TAPS[mode] ** rank > MOST_TAPS:
-        raise call.unsupported(
-            f"mode {mode!r} of an image with {rank} spatial axes takes {_TAPS[mode] ** rank} pixels for one",
-            f"have 1 to {MOST_TAPS} of them",
-        )
+    if not 1 <= rank <= MOST_AXES:
+        raise call.unsupported(f"its image has {rank} spatial axes", f"have 1 to {MOST_AXES} of them")
     shape = (*x.shape[:2], *grid.shape[1:-1])
     if 0 in shape:
         return compute(call.name, shape, (), lambda *_: expr(0, x.dtype))
@@ -111,11 +118,22 @@ def grid_sample(call: Call) -> Tensor:
     corners = call.flag("align_corners", 0)
     axes = [_Axis(mode, padding, corners, extent) for extent in extents]
 
+    places = [
+        tabulated(
+            f"{call.name}.{d}",
+            grid.shape[:-1],
+            (grid,),
+            lambda *i, axis=axis, d=d: axis.place(grid.read([*i, expr(rank - 1 - d)])),
+            whole=mode == "nearest",
+        )
+        for d, axis in enumerate(axes)
+    ]
+
     def element(n: Expr, c: Expr, *o: Expr) -> Expr:
-        taps = [axis.taps(grid.read([n, *o, expr(rank - 1 - d)])) for d, axis in enumerate(axes)]
+        taps = [axis.taps(p, (n, *o)) for axis, p in zip(axes, places, strict=True)]
         return interpolated(x, (n, c), taps).cast(x.dtype)
 
-    return compute(call.name, shape, (x, grid), element)
+    return compute(call.name, shape, (x, *(t for p in places for t in p.tables)), element)
 
 
 OPERATORS = {"GridSample": grid_sample}

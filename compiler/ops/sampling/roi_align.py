@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -16,7 +16,7 @@ from ...tensor.computed_sizes import computed_size
 from ..call import Call
 from ..movement.gather import to_int32
 from ..reductions.reduce_axes import reduce_over
-from .between import Tap, interpolated, last_outside, limited, linear_taps
+from .between import Tap, interpolated, last_outside, limited
 
 _MARGIN = 3
 """Samples of a bin that are near the image are at most so many more than it has pixels: they are a pixel apart at most,
@@ -25,6 +25,14 @@ and half a pixel at least where there are more than two."""
 
 _MOST = 1 << 24
 """Samples along a side of a bin: float32 counts so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Samples:
+    """Pixels along an axis that make a sample: from a box, a bin and a step, by what the tables say."""
+
+    tables: tuple[Tensor, Tensor]
+    taps: Callable[[Expr, Expr, Expr], list[Tap]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +68,33 @@ class _Axis:
         source = compute(f"{name}.steps{self.dimension}", (1,), (found,), lambda _: maximum(found.read(()), 0))
         return computed_size(source.name, capacity(self.extent) + _MARGIN + 1, source)
 
-    def place(self, r: Expr, position: Expr, step: Expr) -> tuple[Expr, Expr]:
+    def samples(self, name: str, bins: int, steps: Size) -> _Samples:
+        """The samples of so many bins, which are the same in all channels."""
+        shape = (self.starts.shape[0], bins, steps)
+        reads = (self.starts, self.bins, self.counts)
+
+        def first(r: Expr, position: Expr, step: Expr) -> Expr:
+            _, place = self._place(r, position, step)
+            return unary("floor", limited(place, self.extent, 0)).cast(I32)
+
+        def weight(r: Expr, position: Expr, step: Expr, end: Expr) -> Expr:
+            number_of, place = self._place(r, position, step)
+            kept = limited(place, self.extent, 0)
+            share = kept - unary("floor", kept)
+            near = (place >= -1.0) & (place <= number(self.extent, place.dtype)) & (number_of < self.count(r))
+            return select(near, select(end.eq(0), 1.0 - share, share), 0.0)
+
+        places = compute(f"{name}.first{self.dimension}", shape, reads, first)
+        weights = compute(f"{name}.weights{self.dimension}", (*shape, 2), reads, weight)
+
+        def taps(r: Expr, position: Expr, step: Expr) -> list[Tap]:
+            at = r, position, step
+            pixels = (last_outside(places.read(at) + k, self.extent) for k in range(2))
+            return [Tap(p.index, None, weights[*at, k]) for k, p in enumerate(pixels)]
+
+        return _Samples((places, weights), taps)
+
+    def _place(self, r: Expr, position: Expr, step: Expr) -> tuple[Expr, Expr]:
         """The number of a sample in a bin of box `r`, and where it is."""
         size, count = self.bins[r, self.dimension], self.count(r)
         start = self.starts[r, self.dimension] + position.cast(size.dtype) * size
@@ -69,13 +103,6 @@ class _Axis:
             before = _whole((-1.0 - start) / size * count.cast(size.dtype) - 1.0)
             i = i + select(self.most < count, before, 0)
         return i, start + (i.cast(size.dtype) + 0.5) * size / count.cast(size.dtype)
-
-    def near(self, place: Expr) -> tuple[Expr, Expr]:
-        """The conditions for a place that is a pixel outside at most."""
-        return place >= -1.0, place <= number(self.extent, place.dtype)
-
-    def pixel(self, i: Expr) -> Tap:
-        return last_outside(i, self.extent)
 
 
 def _whole(x: Expr) -> Expr:
@@ -139,27 +166,24 @@ def _roi_align(call: Call) -> Tensor:
     counts = None if ratio else compute(f"{call.name}.counts", starts.shape, (bins,), lambda r, d: _whole(bins[r, d]))
     axes = [_Axis(d, x.shape[2 + d], starts, bins, counts, ratio) for d in range(2)]
     steps = [axis.steps(call.name) for axis in axes]
-    nothing = 0 if mode == "avg" else neutral("max", x.dtype).value
+
+    samples = [axis.samples(call.name, n, k) for axis, n, k in zip(axes, out, steps, strict=True)]
 
     def pooled(r: Expr, c: Expr, *o: Expr) -> Expr:
         image = maximum(minimum(to_int32(batch[r,]), number(x.shape[0]) - 1), 0)
 
         def sample(*k: Expr) -> Expr:
-            places, numbers = [], []
-            for axis, position, step in zip(axes, o, k, strict=True):
-                i, place = axis.place(r, position, step)
-                numbers.append(i < axis.count(r))
-                places.append(place)
-            near = all_of(*(c for a, p in zip(axes, places, strict=True) for c in a.near(p)))
-            taps = [linear_taps(limited(p, a.extent, 0), a.pixel) for a, p in zip(axes, places, strict=True)]
-            value = interpolated(x, (image, c), taps) if mode == "avg" else _largest(x, (image, c), taps)
-            value = select(near, value, 0.0)
-            return value if ratio else select(all_of(*numbers), value, nothing)
+            taps = [s.taps(r, position, step) for s, position, step in zip(samples, o, k, strict=True)]
+            if mode == "avg":
+                return interpolated(x, (image, c), taps)
+            value = _largest(x, (image, c), taps)
+            there = [step < axis.count(r) for axis, step in zip(axes, k, strict=True)]
+            return value if ratio else select(all_of(*there), value, neutral("max", x.dtype).value)
 
         return reduce_over("sum" if mode == "avg" else "max_nan", steps, sample)
 
-    reads = (x, rois, batch, starts, bins, counts)
-    total = compute(f"{call.name}.{mode}", shape, reads, pooled)
+    tables = [table for s in samples for table in s.tables]
+    total = compute(f"{call.name}.{mode}", shape, (x, batch, counts, *tables), pooled)
 
     def whole(r: Expr, c: Expr, *o: Expr) -> Expr:
         rows, columns = (axis.count(r) for axis in axes)
