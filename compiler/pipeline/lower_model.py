@@ -64,7 +64,7 @@ def lower_tensors(
     outputs = tuple(t for _, t in lowered.tensors.outputs)
     ports = (
         tuple(t for _, t in lowered.tensors.inputs),
-        (*outputs, *tensors.sizes.sources_of(lowered.reported)),
+        (*outputs, *lowered.tensors.sizes.sources_of(lowered.reported)),
     )
     stored = place_tensors(ports, lowered.groups, lowered.steps, lowered.layouts, lowered.aliases, lowered.sources)
     return replace(lowered, name=name, stored=stored, decisions=tuple(listed.decisions))
@@ -105,7 +105,8 @@ class _Lowering:
         for k in kernels:
             observe("build_kernel", k)
         aliases = {**grouped.aliases, **{t: p.memory for t, p in destinations.items()}}
-        ports = replace(program, outputs=tuple((name, now[t]) for name, t in program.outputs))
+        outputs = tuple((name, now[t]) for name, t in program.outputs)
+        ports = replace(program, outputs=outputs, sizes=program.sizes.moved(now))
         steps = tuple(range(len(groups)))
         prepared, rewritten = grouped.prepared, tensors.rewritten
         lowered = Lowered("", ports, groups, kernels, layouts, aliases, NOTHING_STORED, prepared, rewritten, steps)
@@ -128,5 +129,6 @@ def _ports(program: TensorProgram) -> tuple[list[Tensor], list[Tensor]]:
     here, outputs = set(program.tensors), {t for _, t in program.outputs}
     read = [t for inner in program.structures for t in inner.reads]
     read += [t for tensor in program.tensors for t in measured(tensor, program.sizes)]
+    read += program.sizes.sources_of(r.scalar for r in program.refusals)
     exported = dict.fromkeys(t for t in read if t in here and t not in outputs)
     return list(exported), [t for inner in program.structures for t in inner.results.values()]

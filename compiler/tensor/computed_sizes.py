@@ -30,6 +30,12 @@ class Sizes:
         value = named_value(s)
         return self.sources.get(s) if value is None else _source_of(s, value)
 
+    def moved(self, replaced: Mapping[Tensor, Tensor]) -> Sizes:
+        """The sizes where tensors are replaced by others."""
+        if not any(t in replaced for t in self.sources.values()):
+            return self
+        return Sizes({s: replaced.get(t, t) for s, t in self.sources.items()})
+
     def sources_of(self, expressions: Iterable[Expr]) -> tuple[Tensor, ...]:
         """The tensors that decide the scalars in `expressions`, in order."""
         return tuple(t for s in scalars_of(*expressions) if (t := self.source(s)) is not None)

@@ -77,6 +77,15 @@ MODELS = {
         ((6,), (-1,)),
         "a k that is not within 0 to 5",
     ),
+    "MaxUnpool": Operands(  # indices of an image that is copied for the pooling
+        "(float[1, 1, 4, 4] x, int64[4] k) => (float[1, 1, 4, 4] y) <int64[4] s = {1, 1, 2, 2}> "
+        "{ p, j = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x) more = Reshape(k, s) i = Add(j, more) "
+        "y = MaxUnpool <kernel_shape = [2, 2], strides = [2, 2]> (p, i) }",
+        (1, 1, 4, 4),
+        (0, 0, 0, 0),
+        ((16, 0, 0, 0), (0, 0, 2, 0), (0, -16, 0, 0)),
+        "indices that no MaxPool of the same attributes has",
+    ),
     "ConstantOfShape": Operands(
         "(float[1] x, int64[1] k) => (float[a] y) <int64[1] most = {10}> "
         "{ n = Min(k, most) zeros = ConstantOfShape(n) y = Add(zeros, x) }",

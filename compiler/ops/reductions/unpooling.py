@@ -70,6 +70,8 @@ def _max_unpool(call: Call) -> Tensor:
     indices = call.input(1, x.shape)
     rank = x.rank - 2
     kernel, strides = (per_axis(call, name, (1,) * rank) for name in ("kernel_shape", "strides"))
+    if min(*kernel, *strides, 1) < 1:
+        raise call.unsupported(f"kernel_shape {list(kernel)}, strides {list(strides)}", "the model is invalid")
     pads = per_axis(call, "pads", (0,) * (2 * rank))
     spreads = []
     for d, extent in enumerate(x.shape[2:]):
@@ -130,7 +132,7 @@ def _refuse_others(call: Call, indices: Tensor, spreads: Sequence[Spread], whole
         f"{call.name}.wrong", (), (indices,), lambda: reduce_over("max", indices.shape, lambda *at: wrong(*at))
     )
     call.refuse_where(
-        found.read(()) > 0, (found,), "its indices are not those of a MaxPool with its kernel_shape, strides and pads"
+        found.read(()) > 0, (found,), "this run computes indices that no MaxPool of the same attributes has"
     )
 
 
