@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 from ...dtypes import BOOL, I64
-from ...ir.construct import all_of, maximum, select
+from ...ir.construct import all_of, maximum, minimum, select
 from ...ir.nodes import Const, Expr
 from ...ir.sizes import Size, equal, known_less, number, product, shown, size
 from ...tensor import Tensor, compute
@@ -42,6 +42,9 @@ def _col2im(call: Call) -> Tensor:
     def body(n: Expr, c: Expr, *o: Expr) -> Expr:
         def column(*j: Expr) -> Expr:
             places, taps, exists = _reaching(spreads, o, j)
+            # Windows and taps are one dimension each in memory: an index of it is proved from ranges alone.
+            places = [maximum(minimum(i, number(s.size) - 1), 0) for i, s in zip(places, spreads, strict=True)]
+            taps = [minimum(k, s.kernel - 1) for k, s in zip(taps, spreads, strict=True)]
             return columns.read([n, c, *taps, *places], exists)
 
         return reduce_over("sum", [s.reaches for s in spreads], column)
@@ -85,12 +88,12 @@ def _max_unpool(call: Call) -> Tensor:
         )
     steps = [s.reaches for s in spreads]
 
-    def place(at: Sequence[Expr], j: Sequence[Expr]) -> tuple[list[Expr], Expr]:
-        """The index of number `j` of the maxima that may be at a position, and whether it is there."""
+    def place(at: Sequence[Expr], j: Sequence[Expr]) -> tuple[Expr, Expr]:
+        """Number `j` of the maxima that may be at a position, and whether it is there."""
         places, _, exists = _reaching(spreads, at[2:], j)
         index = [*at[:2], *places]
         here = indices.read(index, exists).eq(_flat(at, whole).cast(I64))
-        return index, here if exists is None else exists & here
+        return x.read(index, exists), here if exists is None else exists & here
 
     def first(*at: Expr) -> Expr:
         return reduce_over("min", steps, lambda *j: select(place(at, j)[1], _flat(j, steps), prod(steps)))
@@ -99,8 +102,8 @@ def _max_unpool(call: Call) -> Tensor:
 
     def value(*at: Expr) -> Expr:
         j = [Const(0)] * rank if chosen is None else unravel_within(maximum(chosen.read(at), 0), steps)
-        index, here = place(at, j)
-        return x.read(index, here)
+        number_there, here = place(at, j)
+        return select(here, number_there, 0)
 
     _refuse_others(call, indices, spreads, whole)
     result = compute(call.name, whole, (x, indices, chosen), value)
