@@ -18,6 +18,7 @@ from devices import need_backend, value
 from harness import open_page
 from onnx_models import model, node
 from playwright.sync_api import Page, expect
+from random_forests import forest_of_strings
 from server import Site, serve
 from webnn_compile.pictures.formats import MOST
 from webnn_compile.pictures.prepare import open_picture, reduce_picture
@@ -121,6 +122,50 @@ def test_boxes(page: Page, request: pytest.FixtureRequest, detector: str, backen
             assert abs(ours["score"] - theirs["score"]) < 1e-3
         found += len(boxes)
     assert found > 0
+
+
+NAMES = ["setosa", "versicolor", "virginica"]
+
+ROWS = """
+  const model = await bundle.load({ backend: argument.backend, worker: argument.worker });
+  const outputs = await model.run({ x: Float32Array.from(argument.x) });
+  const { backend } = model.info();
+  const described = model.outputs;
+  await model.dispose();
+  return { outputs, backend, described };
+"""
+
+
+@pytest.fixture(scope="module")
+def forest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("forest")
+    onnx.save(forest_of_strings(NAMES), folder / "forest.onnx")
+    compile_site(folder / "forest.onnx", folder, "--dim", "rows=1..9")
+    with serve(folder) as site:
+        yield site
+
+
+@pytest.mark.parametrize("backend", ["wasm", "webgl", "webgpu"])
+def test_labels_are_strings_and_scores_maps(page: Page, forest: Site, backend: str) -> None:
+    x = np.random.default_rng(3).normal(size=(5, 3)).astype(np.float32)
+    wanted = webnn_compile.compile(forest_of_strings(NAMES), shapes={"x": x.shape}).run({"x": x})
+    open_page(page, forest, "bundles.html?bundle")
+    need_backend(page, backend)
+    for worker in (True, False) if backend == "wasm" else (True,):
+        got = value(page, ROWS, {"backend": backend, "worker": worker, "x": x.ravel().tolist()})
+        assert got["backend"] == backend
+        assert got["described"] == [{"name": "label", "answer": "labels"}, {"name": "zipped", "answer": "scores"}]
+        assert got["outputs"]["label"] == wanted["label"].tolist()
+        for row, expected in zip(got["outputs"]["zipped"], wanted["zipped"], strict=True):
+            assert row == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_page_of_the_bundle_shows_labels(page: Page, forest: Site) -> None:
+    page.goto(f"{forest.url}bundle/index.html")
+    page.get_by_label("Runs").evaluate("(field) => (field.value = 1)")
+    page.get_by_role("button", name="Run").click()
+    expect(page.locator("#outputs .labels")).to_contain_text(re.compile("|".join(NAMES)))
+    expect(page.locator("#outputs .scores label").first).to_contain_text("% setosa")
 
 
 def run_page(page: Page, site: Site, photograph: str) -> None:

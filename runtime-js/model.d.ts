@@ -135,6 +135,10 @@ export interface Answers {
   keypoints: Keypoint[];
   embedding: Float32Array;
   text: string;
+  /** Labels of the elements, of an output that is strings in the model. */
+  labels: string[];
+  /** Scores by label, for each row, of a model that ends in maps. */
+  scores: Record<string, number>[];
 }
 
 /** An output that is an answer. */

@@ -1,4 +1,4 @@
-"""Attributes of random tree ensembles of ai.onnx.ml, in both forms."""
+"""Random tree ensembles of ai.onnx.ml: attributes in both forms, and a model as scikit-learn's converters write it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import onnx
+from onnx import helper
+from onnx_models import model, node
 
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
 
@@ -96,3 +99,29 @@ def numbered_nodes(
         "leaf_targetids": leaves,
         "leaf_weights": np.asarray(rng.uniform(-1, 1, len(leaves)), np.float32),
     }
+
+
+def ml_model(nodes: list[onnx.NodeProto], outputs: list[str], **weights: np.ndarray) -> onnx.ModelProto:
+    """A model of x [rows, 3], whose output `label`, if there is one, is strings."""
+    made = model(nodes, {"x": ["rows", 3]}, outputs, weights, imports=[helper.make_opsetid("ai.onnx.ml", 3)])
+    for value in made.graph.output:
+        if value.name == "label":
+            value.CopyFrom(helper.make_tensor_value_info("label", onnx.TensorProto.STRING, ["rows"]))
+    return made
+
+
+def forest(**labels: Any) -> onnx.NodeProto:
+    """A classifier of three classes."""
+    attributes = named_nodes(21, "class", [0, 1, 2]) | labels
+    return node("TreeEnsembleClassifier", ["x"], ["chosen", "scores"], domain="ai.onnx.ml", **attributes)
+
+
+def forest_of_strings(names: Sequence[str]) -> onnx.ModelProto:
+    """A model that gives labels, by way of Identity, and scores as maps, by way of ZipMap."""
+    zip_map = node("ZipMap", ["scores"], ["zipped"], domain="ai.onnx.ml", classlabels_strings=names)
+    identity = node("Identity", ["chosen"], ["label"])
+    made = ml_model([forest(classlabels_strings=names), identity, zip_map], ["label", "zipped"])
+    value = helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, [])
+    kind = helper.make_sequence_type_proto(helper.make_map_type_proto(onnx.TensorProto.STRING, value))
+    made.graph.output[1].CopyFrom(helper.make_value_info("zipped", kind))
+    return made

@@ -37,7 +37,7 @@ KEPT = 1000
 SIZE = 24
 """Sizes that a run decides are about so large."""
 _MOVES = ("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze")
-_SCORES = {"classify": "scores", "detect": "scores", "keypoints": "points", "embedding": "vector"}
+_SCORES = {"classify": "scores", "detect": "scores", "keypoints": "points", "embedding": "vector", "scores": "scores"}
 
 
 def make_golden(graph: Graph, lowered: Lowered, inputs: Sequence[TensorSpec], work: Work) -> bytes:

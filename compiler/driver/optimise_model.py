@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..answers.give_answers import fit_answers, give_answers
+from ..answers.labelled import fit_own
 from ..frontends.importers import import_model
 from ..graph.ir import Graph
 from ..graph.lower_graph import lower_graph
@@ -41,6 +43,10 @@ def import_graph(model: Model, work: Work) -> Graph:
     work.text[:] = [] if text is None else [fit_text(graph, text.tokenizer, text.input)]
     tokenizer = None if text is None else text.tokenizer
     answers = fit_answers(graph, options.answers, options.labels, work.pictures, tokenizer)
+    if options.alone is None:
+        answers += fit_own(graph, {v for one in answers for v in one.takes})
+    elif graph.labels:
+        warnings.warn(f"outputs are numbers in place of labels: {_described(graph)}", stacklevel=2)
     if answers:
         graph, work.answers[:] = give_answers(graph, answers)
     graph = take_pictures(graph, work.pictures)
@@ -48,6 +54,10 @@ def import_graph(model: Model, work: Work) -> Graph:
     graph = take_sounds(graph, work.sounds)
     work.dump("import", graph)
     return graph
+
+
+def _described(graph: Graph) -> str:
+    return "; ".join(f"{one.takes[0].name}: {one.describe()}" for one in fit_own(graph, ()))
 
 
 def optimise_model(graph: Graph, work: Work) -> Optimised:

@@ -86,13 +86,23 @@ class Node:
         return f"{self.op} {self.name!r}"
 
 
+@dataclass(frozen=True, slots=True)
+class OutputLabels:
+    """Labels that the source returns in place of the numbers of an output: `names`, of which the elements are places,
+    or with `scores` a map of them to the elements of a row."""
+
+    names: tuple[str, ...] | tuple[int, ...]
+    scores: bool
+
+
 @dataclass(frozen=True)
 class Graph:
     """`nodes` stand in topological order. `constants` holds the value of every Value that no node makes and that is
     no input; of a region its own constants. `folded` are the nodes that compute constants, each with this one output,
     from constants that take fewer bytes of the file, and those of DEQUANTIZE. `dimensions` are the sizes that a run
     decides, of the whole model alone, like `refusals`: int32 values of one element that are 1 where a run takes a
-    branch that does not fit, each with the message of the error that this run raises."""
+    branch that does not fit, each with the message of the error that this run raises. `labels` are those of outputs, by
+    name."""
 
     name: str
     inputs: tuple[Value, ...]
@@ -102,6 +112,7 @@ class Graph:
     dimensions: tuple[Dimension, ...] = ()
     refusals: tuple[tuple[Value, str], ...] = ()
     folded: Mapping[Value, Node] = field(default_factory=dict)
+    labels: Mapping[str, OutputLabels] = field(default_factory=dict)
 
     @property
     def results(self) -> tuple[Value, ...]:

@@ -38,7 +38,7 @@ export function numbersOf(result, dtype) {
     return dtype === 'float16' && result instanceof Uint16Array ? numbers.map(ofHalf) : numbers;
   }
   if (typeof result !== 'object' || result === null) return [];
-  if ('score' in result) return numbersOf(result.score);
+  if ('score' in result && 'index' in result) return numbersOf(result.score);
   const parts = Object.values(result);
   return parts.flatMap((one) => (typeof one === 'string' && !Array.isArray(result) ? [] : numbersOf(one)));
 }

@@ -54,6 +54,9 @@ const views = {
   },
   embedding: (vector) => [document.createTextNode(`${[...vector.slice(0, 10)].join(', ')}, …`)],
   text: (text) => [document.createTextNode(text)],
+  labels: (labels) => [document.createTextNode(labels.join(', '))],
+  scores: (rows) =>
+    rows.flatMap((row) => bars(Object.entries(row).map(([label, score], index) => ({ label, score, index })))),
 };
 
 /** @param {ImageBitmap} picture */

@@ -139,6 +139,25 @@ export const role: string | undefined = model.inputs[0].text;
 """
 
 
+LABELLED = """\
+import { load } from './bundle/model.js';
+
+const { a, b } = await (await load()).run({ x: new Float32Array(4) });
+const [label, scores]: [string, number] = [a[0] ?? '', b[0]?.setosa ?? 0];
+export { label, scores };
+"""
+
+
+def test_consumer_of_labels(tsc: Path, tmp_path: Path) -> None:
+    answers = (BundledAnswer("a", "labels", {"places": "a"}), BundledAnswer("b", "scores", {"scores": "b"}))
+    artifact = copy_artifact({"x": ("float32", (1, 4))})
+    (out,) = artifact.outputs
+    outputs = (replace(out, name="a"), replace(out, name="b"))
+    write_bundle(replace(artifact, outputs=outputs, answers=answers), tmp_path / "bundle")
+    assert check(tsc, tmp_path, LABELLED) == ""
+    assert "not assignable" in check(tsc, tmp_path, LABELLED.replace(": [string, number]", ": [number, string]"))
+
+
 def test_consumer_of_text(tsc: Path, tmp_path: Path) -> None:
     shapes = {"input_ids": ("int64", (1, 4)), "attention_mask": ("int64", (1, 4)), "extra": ("float32", (1, 4))}
     inputs = {"ids": "input_ids", "mask": "attention_mask"}

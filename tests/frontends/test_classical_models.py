@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from drivers import need_driver
 from onnx import helper
 from onnx_models import model, node, onnxruntime_results, random
-from random_forests import named_nodes
+from random_forests import forest, forest_of_strings, ml_model, named_nodes
 from webnn_compile.cli.command import main
 from webnn_compile.errors import UnsupportedError
 from webnn_compile.frontends.onnx.describe import describe
@@ -23,42 +23,39 @@ NAMES = ["setosa", "versicolor", "virginica"]
 X = random((9, 3), 5)
 
 
-def of_ml(nodes: list[onnx.NodeProto], outputs: list[str], **weights: np.ndarray) -> onnx.ModelProto:
-    made = model(nodes, {"x": ["rows", 3]}, outputs, weights, imports=[helper.make_opsetid(ML, 3)])
-    for value in made.graph.output:
-        if value.name == "label":
-            value.CopyFrom(helper.make_tensor_value_info("label", onnx.TensorProto.STRING, ["rows"]))
-    return made
-
-
-def forest(**labels: Any) -> onnx.NodeProto:
-    attributes = named_nodes(21, "class", [0, 1, 2])
-    return node("TreeEnsembleClassifier", ["x"], ["chosen", "scores"], domain=ML, **attributes, **labels)
-
-
-def with_strings() -> onnx.ModelProto:
-    """Labels by way of Identity, and scores by way of ZipMap."""
-    zip_map = node("ZipMap", ["scores"], ["zipped"], domain=ML, classlabels_strings=NAMES)
-    identity = node("Identity", ["chosen"], ["label"])
-    made = of_ml([forest(classlabels_strings=NAMES), identity, zip_map], ["label", "zipped"])
-    value = helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, [])
-    kind = helper.make_sequence_type_proto(helper.make_map_type_proto(onnx.TensorProto.STRING, value))
-    made.graph.output[1].CopyFrom(helper.make_value_info("zipped", kind))
-    return made
-
-
-def test_labels_are_numbers_and_scores_a_matrix() -> None:
-    proto = with_strings()
-    with pytest.warns(UserWarning, match="labels are numbers in place of strings: 0 'setosa', 1 'versicolor', 2 'virg"):
-        compiled = webnn_compile.compile(proto, target="native", shapes={"x": X.shape})
+@pytest.mark.parametrize("target", ["native", "wasm", "webgl"])
+def test_labels_are_strings_and_scores_maps(target: str) -> None:
+    need_driver(target)
+    proto = forest_of_strings(NAMES)
+    compiled = webnn_compile.compile(proto, target=target, shapes={"x": X.shape})
     got, want = compiled.run({"x": X}), onnxruntime_results(proto, {"x": X})
-    assert [NAMES[i] for i in got["label"]] == list(want["label"])
-    scores = np.asarray([list(row.values()) for row in want["zipped"]], np.float32)
-    np.testing.assert_allclose(got["zipped"], scores, rtol=0, atol=1e-5)
+    assert got["label"].tolist() == list(want["label"])
+    assert [list(row) for row in got["zipped"]] == [NAMES] * len(X)
+    for row, expected in zip(got["zipped"], want["zipped"], strict=True):
+        assert row == pytest.approx(expected, abs=1e-5)
     assert [n.op_type for n in proto.graph.node][-1] == "ZipMap", "the caller's model is changed"
 
 
-def test_a_table_of_strings_gives_places() -> None:
+def test_labels_of_maps_may_be_numbers() -> None:
+    zip_map = node("ZipMap", ["scores"], ["zipped"], domain=ML, classlabels_int64s=[7, 3, 5])
+    made = ml_model([forest(classlabels_int64s=[7, 3, 5]), zip_map], ["zipped"])
+    rows = webnn_compile.compile(made, target="native", shapes={"x": X.shape}).run({"x": X})["zipped"]
+    plain = ml_model([forest(classlabels_int64s=[7, 3, 5])], ["scores"])
+    scores = onnxruntime_results(plain, {"x": X})["scores"]
+    assert [list(row) for row in rows] == [[7, 3, 5]] * len(X)
+    np.testing.assert_allclose([list(row.values()) for row in rows], scores, rtol=0, atol=1e-5)
+
+
+def test_an_answer_takes_the_place_of_maps() -> None:
+    x = X[:1]
+    compiled = webnn_compile.compile(
+        forest_of_strings(NAMES), shapes={"x": x.shape}, answers=["zipped=classify"], labels=NAMES
+    )
+    got = compiled.run({"x": x})
+    assert got["zipped"][0]["label"] == got["label"][0]
+
+
+def test_a_table_of_strings_gives_labels() -> None:
     """As for networks of scikit-learn, whose label is taken by its place."""
     nodes = [
         node("ArgMax", ["x"], ["place"], axis=1, keepdims=0),
@@ -66,41 +63,52 @@ def test_a_table_of_strings_gives_places() -> None:
         node("Reshape", ["taken", "shape"], ["label"]),
     ]
     names = np.asarray([NAMES], object)
-    made = of_ml(nodes, ["label"], names=names, shape=np.asarray([-1], np.int64))
-    with pytest.warns(UserWarning, match="0 'setosa'"):
-        compiled = webnn_compile.compile(made, target="native", shapes={"x": X.shape})
-    np.testing.assert_array_equal(compiled.run({"x": X})["label"], X.argmax(1))
+    made = ml_model(nodes, ["label"], names=names, shape=np.asarray([-1], np.int64))
+    compiled = webnn_compile.compile(made, target="native", shapes={"x": X.shape})
+    assert compiled.run({"x": X})["label"].tolist() == [NAMES[i] for i in X.argmax(1)]
 
 
 def test_labels_that_differ_are_refused() -> None:
     other = node("Identity", ["chosen"], ["label"])
     second = forest(classlabels_strings=["a", "b", "c"])
     second.output[:] = ["chosen2", "scores2"]
-    made = of_ml([forest(classlabels_strings=NAMES), second, other], ["label", "scores2", "chosen2"])
+    made = ml_model([forest(classlabels_strings=NAMES), second, other], ["label", "scores2", "chosen2"])
     with pytest.raises(UnsupportedError, match="its labels are strings"):
         webnn_compile.compile(made, target="native", shapes={"x": X.shape})
 
 
 def test_a_build_lists_labels_and_verifies_scores(tmp_path: Path) -> None:
-    onnx.save(with_strings(), tmp_path / "forest.onnx")
+    onnx.save(forest_of_strings(NAMES), tmp_path / "forest.onnx")
     options = ["--out", str(tmp_path / "bundle"), "--targets", "wasm", "--verify", "--dim", "rows=1..9"]
     result = CliRunner().invoke(main, [str(tmp_path / "forest.onnx"), *options])
     assert result.exit_code == 0, result.output
-    assert "warning: forest.onnx: labels are numbers in place of strings: 0 'setosa'" in result.output
+    text = " ".join(result.output.split())
+    assert "answer label: one of setosa, versicolor, virginica" in text
+    assert "answer zipped: scores of setosa, versicolor, virginica" in text
+    assert "warning" not in text
+
+
+def test_c_source_has_numbers(tmp_path: Path) -> None:
+    onnx.save(forest_of_strings(NAMES), tmp_path / "forest.onnx")
+    options = ["--out", str(tmp_path / "out"), "--targets", "c", "--dim", "rows=1..9"]
+    result = CliRunner().invoke(main, [str(tmp_path / "forest.onnx"), *options])
+    assert result.exit_code == 0, result.output
+    assert "warning: outputs are numbers in place of labels: label: one of setosa" in result.output
 
 
 def test_labels_may_repeat() -> None:
-    made = of_ml([forest(classlabels_strings=["a", "b", "a"])], ["chosen", "scores"])
-    with pytest.warns(UserWarning, match="0 'a', 1 'b'"):
-        compiled = webnn_compile.compile(made, target="native", shapes={"x": X.shape})
-    want = onnxruntime_results(of_ml([forest(classlabels_int64s=[0, 1, 0])], ["chosen", "scores"]), {"x": X})
-    np.testing.assert_array_equal(compiled.run({"x": X})["chosen"], want["chosen"])
+    identity = node("Identity", ["chosen"], ["label"])
+    made = ml_model([forest(classlabels_strings=["a", "b", "a"]), identity], ["label"])
+    compiled = webnn_compile.compile(made, target="native", shapes={"x": X.shape})
+    want = onnxruntime_results(made, {"x": X})
+    assert compiled.run({"x": X})["label"].tolist() == list(want["label"])
 
 
 def test_strings_that_nothing_reads_are_no_labels() -> None:
-    made = of_ml([forest(classlabels_strings=NAMES)], ["chosen", "scores"], unread=np.asarray(["a"], object))
-    with pytest.warns(UserWarning, match="0 'setosa'"):
-        webnn_compile.compile(made, target="native", shapes={"x": X.shape})
+    nodes = [forest(classlabels_strings=NAMES), node("Identity", ["chosen"], ["label"])]
+    made = ml_model(nodes, ["label"], unread=np.asarray(["a"], object))
+    compiled = webnn_compile.compile(made, target="native", shapes={"x": X.shape})
+    assert set(compiled.run({"x": X})["label"].tolist()) <= set(NAMES)
 
 
 def test_features_are_not_rounded() -> None:
@@ -111,26 +119,28 @@ def test_features_are_not_rounded() -> None:
     trees = node(
         "TreeEnsembleClassifier", ["s"], ["chosen", "scores"], domain=ML, classlabels_int64s=[0, 1, 2], **attributes
     )
-    made, x = of_ml([scaler, trees], ["chosen", "scores"]), random((3000, 3), 6)
+    made, x = ml_model([scaler, trees], ["chosen", "scores"]), random((3000, 3), 6)
     got = webnn_compile.compile(made, target="opencl", shapes={"x": x.shape}, precision="f16").run({"x": x})
     np.testing.assert_allclose(got["scores"], onnxruntime_results(made, {"x": x})["scores"], rtol=0, atol=1e-4)
 
 
 def test_keys_of_another_type_than_the_elements_are_refused() -> None:
-    made = of_ml([node("LabelEncoder", ["x"], ["y"], domain=ML, keys_int64s=[1], values_int64s=[2])], ["y"])
+    made = ml_model([node("LabelEncoder", ["x"], ["y"], domain=ML, keys_int64s=[1], values_int64s=[2])], ["y"])
     with pytest.raises(webnn_compile.InputError, match=r"LabelEncoder.: Input type is not int64"):
         webnn_compile.compile(made, target="native", shapes={"x": X.shape})
 
 
 def test_probit_of_one_sum_is_refused() -> None:
     attributes = {"coefficients": [0.1, 0.2, 0.3], "classlabels_ints": [0, 1], "post_transform": "PROBIT"}
-    made = of_ml([node("LinearClassifier", ["x"], ["chosen", "scores"], domain=ML, **attributes)], ["chosen", "scores"])
+    made = ml_model(
+        [node("LinearClassifier", ["x"], ["chosen", "scores"], domain=ML, **attributes)], ["chosen", "scores"]
+    )
     with pytest.raises(UnsupportedError, match="post_transform PROBIT of one sum for two classes"):
         webnn_compile.compile(made, target="native", shapes={"x": X.shape})
 
 
 def test_no_operator_of_it_is_listed_as_unsupported() -> None:
-    assert describe(with_strings()).unsupported == ()
+    assert describe(forest_of_strings(NAMES)).unsupported == ()
 
 
 def vectors(**changes: Any) -> onnx.NodeProto:
@@ -148,12 +158,11 @@ def vectors(**changes: Any) -> onnx.NodeProto:
     return node("SVMClassifier", ["x"], ["label", "scores"], domain=ML, **given)
 
 
-def test_labels_of_support_vectors_are_numbers() -> None:
-    made = of_ml([vectors(classlabels_ints=None, classlabels_strings=NAMES)], ["label", "scores"])
-    with pytest.warns(UserWarning, match="0 'setosa'"):
-        compiled = webnn_compile.compile(made, target="native", shapes={"x": X.shape})
+def test_labels_of_support_vectors_are_strings() -> None:
+    made = ml_model([vectors(classlabels_ints=None, classlabels_strings=NAMES)], ["label", "scores"])
+    compiled = webnn_compile.compile(made, target="native", shapes={"x": X.shape})
     got, want = compiled.run({"x": X}), onnxruntime_results(made, {"x": X})
-    assert [NAMES[i] for i in got["label"]] == list(want["label"])
+    assert got["label"].tolist() == list(want["label"])
     np.testing.assert_allclose(got["scores"], want["scores"], rtol=0, atol=1e-5)
 
 
@@ -170,14 +179,14 @@ def test_labels_of_support_vectors_are_numbers() -> None:
     ],
 )
 def test_invalid_support_vectors_are_refused(changes: dict[str, Any], message: str) -> None:
-    made = of_ml([vectors(**changes)], ["scores"])
+    made = ml_model([vectors(**changes)], ["scores"])
     with pytest.raises(UnsupportedError, match=message):
         webnn_compile.compile(made, target="native", shapes={"x": X.shape})
 
 
 def test_a_post_transform_of_support_vectors_is_refused() -> None:
     attributes = {"coefficients": [0.1, 0.2, 0.3], "rho": [0.1], "post_transform": "LOGISTIC"}
-    made = of_ml([node("SVMRegressor", ["x"], ["y"], domain=ML, **attributes)], ["y"])
+    made = ml_model([node("SVMRegressor", ["x"], ["y"], domain=ML, **attributes)], ["y"])
     with pytest.raises(UnsupportedError, match="a post_transform, which onnxruntime passes over"):
         webnn_compile.compile(made, target="native", shapes={"x": X.shape})
 
@@ -190,7 +199,7 @@ def test_a_leaf_of_no_tree_is_refused() -> None:
     attributes |= {"class_nodeids": [9, 9, 9], "classlabels_int64s": [0, 1, 2]}
     made.attribute.extend(helper.make_attribute(n, v) for n, v in attributes.items())
     with pytest.raises(UnsupportedError, match="name a class or a leaf that is not there"):
-        webnn_compile.compile(of_ml([made], ["chosen", "scores"]), target="native", shapes={"x": X.shape})
+        webnn_compile.compile(ml_model([made], ["chosen", "scores"]), target="native", shapes={"x": X.shape})
 
 
 @pytest.mark.parametrize(
@@ -214,7 +223,7 @@ def test_invalid_trees_are_refused(change: dict[str, Any], message: str) -> None
         "TreeEnsembleClassifier", ["x"], ["chosen", "scores"], domain=ML, classlabels_int64s=[0, 1, 2], **attributes
     )
     with pytest.raises(UnsupportedError, match=message):
-        webnn_compile.compile(of_ml([made], ["chosen", "scores"]), target="native", shapes={"x": X.shape})
+        webnn_compile.compile(ml_model([made], ["chosen", "scores"]), target="native", shapes={"x": X.shape})
 
 
 def test_categories_that_a_run_does_not_have_end_it() -> None:

@@ -1,6 +1,7 @@
 // Where pixels of an input are in a picture: as compiler/pictures/prepare.py places it.
 
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { answers } from '../../runtime-js/answers/answers.js';
 import { axesOf, inside } from '../../runtime-js/answers/frame.js';
@@ -113,6 +114,37 @@ test('points and boxes end at the sides of the picture, places without a box are
     ],
     b: [{ label: '3', score: 0.75, index: 3, box: { x: 80, y: 0, width: 20, height: 4 } }],
   });
+});
+
+test('labels of elements, also of 64 bits, and scores by label for each row', async () => {
+  const file = JSON.stringify(['a', '__proto__']);
+  const sha256 = createHash('sha256').update(file).digest('hex');
+  const labels = { url: `data:application/json,${file}`, bytes: file.length, sha256 };
+  const specs = [
+    { name: 'a', kind: 'labels', outputs: { places: 0 }, labels },
+    { name: 'b', kind: 'scores', outputs: { scores: 1 }, labels },
+  ];
+  const { ready, of } = answers.start(specs, { signal: undefined, timeout: 0 });
+  await ready({ dispose: () => {} });
+  const results = of(
+    [
+      ['x', BigInt64Array.of(1n, 0n, 1n)],
+      ['y', Float32Array.of(0.25, 0.75, 1, 0)],
+    ],
+    undefined,
+  );
+  const { a, b } = Object.fromEntries(results);
+  assert.deepEqual(a, ['__proto__', 'a', '__proto__']);
+  assert.deepEqual(b.map(Object.entries), [
+    [
+      ['a', 0.25],
+      ['__proto__', 0.75],
+    ],
+    [
+      ['a', 1],
+      ['__proto__', 0],
+    ],
+  ]);
 });
 
 test('vectors and texts of a batch are lists; of repeats one is left, and no blank', () => {

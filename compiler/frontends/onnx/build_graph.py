@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import onnx
 
@@ -32,4 +33,5 @@ def build_graph(
     outputs = [build.output(v.name) for v in model.graph.output]
     problems.raise_if_any()
     results = [v for v in outputs if v is not None]
-    return build.main.builder.build(results, shapes.dimensions, build.main.refusals or ())
+    graph = build.main.builder.build(results, shapes.dimensions, build.main.refusals or ())
+    return replace(graph, labels=source.labels)

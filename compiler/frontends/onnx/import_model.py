@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,9 +27,6 @@ from .separate_weights import separate_weights
 from .sort_nodes import sort_nodes
 from .suggest_sizes import arguments_of, flags_of, suggest_sizes
 
-_LABELS = 20
-"""Labels that a warning lists at most."""
-
 
 def import_model(
     model: str | Path | bytes | onnx.ModelProto,
@@ -46,21 +41,12 @@ def import_model(
     and one UnsupportedError that names everything that is not supported.
     """
     proto, source = read_model(model, memory)
-    if source.labels:
-        warnings.warn(
-            f"{source.name}: labels are numbers in place of strings: {_numbered(source.labels)}", stacklevel=2
-        )
     check_names(proto, source)
     chosen = inputs or ModelInputs()
     try:
         return _import(proto, source, chosen)
     except FreeDimensions as free:
         raise InputError(_with_suggestions(free, proto, source, chosen)) from None
-
-
-def _numbered(labels: Sequence[str]) -> str:
-    shown = [f"{i} {label!r}" for i, label in enumerate(labels[:_LABELS])]
-    return ", ".join([*shown, *(["..."] if len(labels) > _LABELS else [])])
 
 
 def suggest_inputs(model: str | Path | bytes | onnx.ModelProto) -> ModelInputs | None:

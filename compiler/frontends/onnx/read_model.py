@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from ...errors import InputError
+from ...graph.ir import OutputLabels
 from ...system.limits import CompileMemory
 from ..open_file import read_file
 from ..other_formats import TO_ONNX, find_other_format
@@ -26,7 +28,7 @@ class Source:
     name: str
     folders: tuple[Path, ...] = ()
     memory: CompileMemory = field(default_factory=CompileMemory)
-    labels: tuple[str, ...] = ()
+    labels: Mapping[str, OutputLabels] = field(default_factory=dict)
 
 
 _IR_VERSION_TAG = b"\x08"  # the field that every exporter writes first
