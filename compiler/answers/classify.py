@@ -9,7 +9,7 @@ import numpy as np
 
 from ..dtypes import I32, ONNX_NUMBERS
 from ..graph.ir import Array, Graph, Node, Value
-from .fitted import FLOATS, as_floats, extents, find_output
+from .fitted import FLOATS, OfOneOutput, as_floats, extents, find_output
 from .formats import Answer, Classify
 from .labels import Labels
 from .tail import Tail
@@ -22,10 +22,9 @@ _MOVES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Classes:
+class Classes(OfOneOutput):
     """The `top` of so many `classes`; `logits` become scores by Softmax."""
 
-    output: Value
     classes: int
     top: int
     logits: bool
@@ -34,14 +33,6 @@ class Classes:
     kind = "classify"
     many = False
     tokenizer = None
-
-    @property
-    def takes(self) -> tuple[Value, ...]:
-        return (self.output,)
-
-    @property
-    def fields(self) -> dict[str, object]:
-        return {}
 
     def add(self, tail: Tail) -> dict[str, Value]:
         name = self.output.name

@@ -11,19 +11,18 @@ from ..dtypes import BOOL, F32, ONNX_NUMBERS
 from ..graph.ir import Array, Graph, Value
 from ..tokenizers.take_text import alike, named
 from .classify import count_of
-from .fitted import FLOATS, as_floats, find_output
+from .fitted import FLOATS, OfOneOutput, as_floats, find_output
 from .formats import Answer, Embed
 from .labels import Labels
 from .tail import Tail
 
 
 @dataclass(frozen=True, slots=True)
-class Embedding:
+class Embedding(OfOneOutput):
     """The elements of an output, `normalised` or not. With a `pool`, of POOLS, the output has vectors of tokens,
     [batch, length, size] or [length, size], of which those count where `mask`, an input, is not 0. `many`: vectors of
     a batch."""
 
-    output: Value
     size: int
     normalised: bool
     pool: str | None = None
@@ -34,16 +33,8 @@ class Embedding:
     tokenizer = None
 
     @property
-    def takes(self) -> tuple[Value, ...]:
-        return (self.output,)
-
-    @property
     def labels(self) -> Labels | None:
         return None
-
-    @property
-    def fields(self) -> dict[str, object]:
-        return {}
 
     def add(self, tail: Tail) -> dict[str, Value]:
         name = self.output.name

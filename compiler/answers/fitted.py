@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from ..dtypes import F16, F32, F64, ONNX_NUMBERS
@@ -52,6 +53,21 @@ class Fitted(Protocol):
     def describe(self) -> str:
         """A line for the report."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class OfOneOutput:
+    """The part of `Fitted` that answers made of one output share, with no `fields` by default."""
+
+    output: Value
+
+    @property
+    def takes(self) -> tuple[Value, ...]:
+        return (self.output,)
+
+    @property
+    def fields(self) -> Mapping[str, object]:
+        return {}
 
 
 def find_output(graph: Graph, answer: Answer, fits: Callable[[Value], bool], expected: str) -> Value:

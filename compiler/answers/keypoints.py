@@ -10,7 +10,7 @@ import numpy as np
 from ..dtypes import F32, I32, ONNX_NUMBERS
 from ..graph.ir import Array, Graph, Value
 from ..pictures.take_pictures import PictureInput
-from .fitted import FLOATS, as_floats, extents, find_output
+from .fitted import FLOATS, OfOneOutput, as_floats, extents, find_output
 from .formats import Answer, Locate
 from .frame import Frame, class_axis, frame_of, inside
 from .labels import Labels
@@ -18,11 +18,10 @@ from .tail import Tail
 
 
 @dataclass(frozen=True, slots=True)
-class Keypoints:
+class Keypoints(OfOneOutput):
     """So many points of an output: places of the largest numbers of heat maps of `rows` x `columns`, which are along
     `axis`; or, without one, y, x and score, relative to the sides of the input, or x first where it is `transposed`."""
 
-    output: Value
     frame: Frame
     count: int
     axis: int | None
@@ -34,10 +33,6 @@ class Keypoints:
     kind = "keypoints"
     many = False
     tokenizer = None
-
-    @property
-    def takes(self) -> tuple[Value, ...]:
-        return (self.output,)
 
     @property
     def fields(self) -> dict[str, object]:

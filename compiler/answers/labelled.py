@@ -8,29 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..graph.ir import Array, Graph, OutputLabels, Value
-from .fitted import Fitted
+from .fitted import Fitted, OfOneOutput
 from .labels import Labels
 from .tail import Tail
 
 
 @dataclass(frozen=True, slots=True)
-class LabelOfEach:
+class LabelOfEach(OfOneOutput):
     """The label of each element of an integer output."""
 
-    output: Value
     labels: Labels
 
     kind = "labels"
     many = False
     tokenizer = None
-
-    @property
-    def takes(self) -> tuple[Value, ...]:
-        return (self.output,)
-
-    @property
-    def fields(self) -> dict[str, object]:
-        return {}
 
     def add(self, _: Tail) -> dict[str, Value]:
         return {"places": self.output}
@@ -44,25 +35,16 @@ class LabelOfEach:
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreOfEachLabel:
+class ScoreOfEachLabel(OfOneOutput):
     """By label the score of each row of an output [rows, labels] or [labels]. `keys` are those in Python, where a label
     may be a number."""
 
-    output: Value
     labels: Labels
     keys: tuple[str, ...] | tuple[int, ...]
 
     kind = "scores"
     many = False
     tokenizer = None
-
-    @property
-    def takes(self) -> tuple[Value, ...]:
-        return (self.output,)
-
-    @property
-    def fields(self) -> dict[str, object]:
-        return {}
 
     def add(self, _: Tail) -> dict[str, Value]:
         return {"scores": self.output}

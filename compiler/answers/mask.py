@@ -11,7 +11,7 @@ from ..dtypes import ONNX_NUMBERS, U8
 from ..graph.ir import Array, Graph, Value
 from ..pictures.take_pictures import PictureInput
 from .classify import are_scores
-from .fitted import as_floats, extents, find_output
+from .fitted import OfOneOutput, as_floats, extents, find_output
 from .formats import Answer
 from .frame import Axis, Frame, class_axis, frame_of
 from .labels import Labels
@@ -19,11 +19,10 @@ from .tail import Tail
 
 
 @dataclass(frozen=True, slots=True)
-class Mask:
+class Mask(OfOneOutput):
     """Classes of `rows` x `columns`: those with the largest of the output's numbers of `classes` along `axis`; of one
     number alone, whether it is above `least`."""
 
-    output: Value
     frame: Frame
     rows: int
     columns: int
@@ -35,10 +34,6 @@ class Mask:
     kind = "mask"
     many = False
     tokenizer = None
-
-    @property
-    def takes(self) -> tuple[Value, ...]:
-        return (self.output,)
 
     @property
     def fields(self) -> dict[str, object]:

@@ -11,28 +11,23 @@ from ..errors import InputError
 from ..graph.ir import Array, Graph, Value
 from ..tokenizers.encode import Decoder
 from ..tokenizers.tokenizer_file import TokenizerFile
-from .fitted import FLOATS, find_output
+from .fitted import FLOATS, OfOneOutput, find_output
 from .formats import Answer, Decode
 from .labels import Labels
 from .tail import Tail
 
 
 @dataclass(frozen=True, eq=False)
-class Decoded:
+class Decoded(OfOneOutput):
     """Texts of `output`: of its elements, ids, or where it has an `axis` of a vocabulary of the largest ones. `many`:
     a text for each of a batch. With a `blank` ids are classes of CTC."""
 
-    output: Value
     tokenizer: TokenizerFile
     axis: int | None
     many: bool
     blank: int | None
 
     kind = "text"
-
-    @property
-    def takes(self) -> tuple[Value, ...]:
-        return (self.output,)
 
     @property
     def labels(self) -> Labels | None:
