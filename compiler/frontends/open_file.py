@@ -34,6 +34,18 @@ def open_file(path: Path) -> tuple[BinaryIO, int]:
         raise
 
 
+def read_model_file(model: str | Path | bytes, what: str, again: str) -> tuple[bytes, str]:
+    """The bytes of a model, which is to be `what`, such as "a TFLite file", and its name for messages. Raises
+    InputError where there is none, or an empty one, which is to be made `again`."""
+    if isinstance(model, bytes):
+        data, name = model, "the model"
+    else:
+        data, name = read_file(Path(model), what), Path(model).name
+    if not data:
+        raise InputError(f"{name} is empty; {again} the model again")
+    return data, name
+
+
 def read_file(path: Path, what: str, limit: float = float("inf")) -> bytes:
     """The bytes of the file at `path`, which is to be `what`, such as "an ONNX file". Raises InputError where there is
     none, or one of `limit` bytes or more."""

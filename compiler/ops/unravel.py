@@ -1,12 +1,20 @@
-"""From the number of an element, in row-major order, to its indices."""
+"""Between the number of an element, in row-major order, and its indices."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from ..ir.construct import maximum, minimum
-from ..ir.nodes import Expr
+from ..ir.nodes import Expr, expr
 from ..ir.sizes import Size, is_one, larger, least, number, product, size
+
+
+def ravel(index: Sequence[Expr], shape: Sequence[Size]) -> Expr:
+    """The number of the element of `shape` with these indices."""
+    first, *others = index or (expr(0),)
+    for i, extent in zip(others, shape[1:], strict=True):
+        first = first * extent + i
+    return first
 
 
 def unravel(linear: Expr, shape: Sequence[Size]) -> list[Expr]:

@@ -42,9 +42,9 @@ def _saturated(cast: Cast, a: Expr) -> Expr:
         return Splat(c, lanes) if lanes > 1 else c
 
     low, beyond = (-(2.0**31), 2.0**31) if to == I32 else (0.0, 2.0**32)
-    if is_clamped(a, int(low), int(beyond) - 1):
-        return cast
     highest = beyond - (128 if to == I32 else 256)
+    if is_clamped(a, int(low), int(highest)):
+        return cast
     clamped = Binary("min", Binary("max", a, like(low)), like(highest))
     result: Expr = Select(Binary("<=", like(beyond), a), whole(int(beyond) - 1), Cast(to, clamped))
     return Select(is_nan(Num(a, lanes)).e, whole(0), result)

@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 
 from ...errors import InputError, UnsupportedError
+from ..converted_call import ConvertedCall
 from ..images import Images
 from ..model_builder import ModelBuilder
 from .read_config import Layer
@@ -41,16 +42,16 @@ class Scope:
     prefix: str = ""
 
 
-class Call:
+class Call(ConvertedCall):
     """A layer and its operands: `args` and `keywords` as they are in the file, with values in place of tensors."""
 
     def __init__(self, scope: Scope, layer: Layer, args: Sequence[Any], keywords: dict[str, Any]) -> None:
         """A mask that is given by name is that of the first operand."""
-        self.scope, self.layer = scope, layer
+        super().__init__(scope.builder, scope.images)
+        self.scope, self.layer, self.weights = scope, layer, layer.weights
         self.args, self.keywords = list(args), {name: v for name, v in keywords.items() if name != "mask"}
         if isinstance(mask := keywords.get("mask"), Value) and isinstance(self.args[0], Value):
             self.args[0] = replace(self.args[0], mask=mask.name)
-        self.builder, self.images, self.weights = scope.builder, scope.images, layer.weights
 
     @property
     def stem(self) -> str:
@@ -115,22 +116,6 @@ class Call:
 
     def constant(self, data: np.ndarray, stem: str = "weight") -> str:
         return self.builder.constant(data, f"{self.stem}.{stem}")
-
-    def number(self, value: float) -> str:
-        return self.builder.constant(np.asarray(value, np.float32), "number")
-
-    def integers(self, values: int | Sequence[int]) -> str:
-        return self.builder.integers(values)
-
-    def node(self, op: str, inputs: Sequence[str], **attributes: Any) -> str:
-        """The only result of an ONNX node."""
-        return self.builder.node(op, inputs, self.stem, **attributes)
-
-    def nodes(self, op: str, inputs: Sequence[str], count: int, **attributes: Any) -> list[str]:
-        """The results of an ONNX node that has several."""
-        names = [self.builder.name(self.stem) for _ in range(count)]
-        self.builder.node(op, inputs, self.stem, outputs=names, **attributes)
-        return names
 
     def mapped(self, op: str, values: Sequence[Value], more: Sequence[str] = (), **attributes: Any) -> Value:
         """An operator on each element of values of one rank; `more` are scalars."""

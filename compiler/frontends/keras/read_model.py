@@ -15,7 +15,7 @@ from typing import Any
 import h5py
 
 from ...errors import InputError
-from ..open_file import read_file
+from ..open_file import read_model_file
 from .read_config import Network, is_network, read_network
 from .read_weights import FileOfWeights, TreeOfWeights, Weights, texts
 
@@ -49,12 +49,7 @@ class Model:
 
 def read_model(model: str | Path | bytes) -> Model:
     """Raises InputError for what is no Keras model, for weights without one, and for a damaged one."""
-    if isinstance(model, bytes):
-        data, name = model, "the model"
-    else:
-        data, name = read_file(Path(model), "a Keras file"), Path(model).name
-    if not data:
-        raise InputError(f"{name} is empty; save or download the model again")
+    data, name = read_model_file(model, "a Keras file", "save or download")
     try:
         if data.startswith(_ZIP):
             config, version, weights = _of_archive(data, name)

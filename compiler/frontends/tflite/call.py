@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import UnsupportedError
+from ..converted_call import ConvertedCall
 from ..images import Images
 from ..model_builder import ModelBuilder
 from .read_model import Model, Operator, Quantization, Subgraph, Tensor
@@ -30,13 +31,13 @@ class Scope:
     real: dict[str, str] = field(default_factory=dict)
 
 
-class Call:
+class Call(ConvertedCall):
     """An operator. Operands are read as real numbers (`read`), dequantised where they are quantised, or as they are
     (`raw`)."""
 
     def __init__(self, scope: Scope, operator: Operator) -> None:
+        super().__init__(scope.builder, scope.images)
         self.scope, self.operator = scope, operator
-        self.builder, self.images = scope.builder, scope.images
 
     @property
     def options(self) -> Any:
@@ -128,25 +129,9 @@ class Call:
         """Result `i` is `value`, as it is."""
         self.scope.values[self.operator.outputs[i]] = value
 
-    def node(self, op: str, inputs: Sequence[str], **attributes: Any) -> str:
-        """The only result of an ONNX node."""
-        return self.builder.node(op, inputs, self.stem, **attributes)
-
-    def nodes(self, op: str, inputs: Sequence[str], count: int, **attributes: Any) -> list[str]:
-        """The results of an ONNX node that has several."""
-        names = [self.builder.name(self.stem) for _ in range(count)]
-        self.builder.node(op, inputs, self.stem, outputs=names, **attributes)
-        return names
-
     def mapped(self, op: str, values: Sequence[str], more: Sequence[str] = (), **attributes: Any) -> str:
         """An operator on each element of `values`, which have one shape; `more` are scalars."""
         return self.images.mapped(op, values, self.stem, more, **attributes)
-
-    def integers(self, values: int | Sequence[int]) -> str:
-        return self.builder.integers(values)
-
-    def number(self, value: float, dtype: str = "float32") -> str:
-        return self.builder.constant(np.asarray(value, dtype), "number")
 
     def cast(self, value: str, dtype: str) -> str:
         return self.mapped("Cast", [value], to=onnx_type(dtype))

@@ -16,7 +16,7 @@ import numpy as np
 import tflite
 
 from ...errors import InputError
-from ..open_file import read_file
+from ..open_file import read_model_file
 from .expand_sparse import expand_sparse
 
 IDENTIFIER = b"TFL3"
@@ -106,12 +106,7 @@ class Model:
 
 def read_model(model: str | Path | bytes) -> Model:
     """Raises InputError for what is no TFLite model, or a damaged one."""
-    if isinstance(model, bytes):
-        data, name = model, "the model"
-    else:
-        data, name = read_file(Path(model), "a TFLite file"), Path(model).name
-    if not data:
-        raise InputError(f"{name} is empty; convert or download the model again")
+    data, name = read_model_file(model, "a TFLite file", "convert or download")
     if data[4:8] != IDENTIFIER:
         raise InputError(f"{name} is not a TFLite model: its bytes 4 to 7 are not TFL3; give another file")
     try:

@@ -32,6 +32,11 @@ def features(call: Call, index: int = 0, *others: DType) -> Tensor:
     return x
 
 
+def invalid(call: Call, reason: str) -> Exception:
+    """The error of a model whose attributes contradict each other."""
+    return call.unsupported(reason, "the model is invalid: export it again")
+
+
 def float_type(x: Tensor) -> DType:
     """The type in which features are computed with: float64 of such, float32 of all others."""
     return F64 if x.dtype == F64 else F32

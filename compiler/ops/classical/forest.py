@@ -9,7 +9,7 @@ from itertools import accumulate
 import numpy as np
 
 from ..call import Array, Call
-from .features import float_type
+from .features import float_type, invalid
 
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")
 """Comparisons of a feature with a node's value, in the order of their numbers in TreeEnsemble."""
@@ -53,14 +53,14 @@ def read_forest(call: Call, kind: str, targets: int) -> Forest:
         ids = _ints(call, name)
         nodes = [key.get((trees[i], ids[i])) for i in branches]
         if None in nodes:
-            raise _invalid(call, f"{name} has a number that no node of its tree has")
+            raise invalid(call, f"{name} has a number that no node of its tree has")
         return [place[n] for n in nodes if n is not None]
 
     true, false = follow("nodes_truenodeids"), follow("nodes_falsenodeids")
     inner = {*true, *false}
     roots = [n for n in place.values() if n not in inner]
     if len(roots) != len(set(trees)):
-        raise _invalid(call, f"{len(set(trees))} trees have {len(roots)} roots")
+        raise invalid(call, f"{len(set(trees))} trees have {len(roots)} roots")
     _check_reached(call, true, false, roots)
     weights = _no_weights(call, len(leaves), targets)
     nodes = zip(_ints(call, f"{kind}_treeids"), _ints(call, f"{kind}_nodeids"), strict=True)
@@ -84,7 +84,7 @@ def _add(call: Call, weights: Array, leaves: Iterable[int], kind: str) -> None:
     """Adds the weights of a node's attributes to rows of leaves."""
     for leaf, target, weight in zip(leaves, _ints(call, f"{kind}_ids"), _values(call, f"{kind}_weights"), strict=True):
         if leaf < 0 or not 0 <= target < weights.shape[1]:
-            raise _invalid(call, f"{kind}_ids or {kind}_nodeids name a {kind} or a leaf that is not there")
+            raise invalid(call, f"{kind}_ids or {kind}_nodeids name a {kind} or a leaf that is not there")
         weights[leaf, target] = weight if np.isnan(weights[leaf, target]) else weights[leaf, target] + weight
 
 
@@ -99,17 +99,17 @@ def read_ensemble(call: Call, targets: int) -> Forest:
     flags = _ints(call, "nodes_missing_value_tracks_true") or (0,) * len(modes)
     count = len(modes)
     if any(len(c) != count for c in (features, true, false, true_leaf, false_leaf, splits, flags)) or not count:
-        raise _invalid(call, "the lists of its nodes differ in length")
+        raise invalid(call, "the lists of its nodes differ in length")
     leaf_weights, leaf_targets = call.attribute("leaf_weights", none), _ints(call, "leaf_targetids")
     if len(leaf_weights) != len(leaf_targets) or not all(0 <= t < targets for t in leaf_targets):
-        raise _invalid(call, "leaf_targetids do not fit leaf_weights or n_targets")
+        raise invalid(call, "leaf_targetids do not fit leaf_weights or n_targets")
     sets = [next(members, ()) if m == _MEMBER else (float(v),) for m, v in zip(modes, splits, strict=True)]
     starts = [0, *accumulate(max(len(s), 1) for s in sets)]
     total = starts[-1]
 
     def after(child: int, is_leaf: int) -> int:
         if not 0 <= child < (len(leaf_weights) if is_leaf else count):
-            raise _invalid(call, f"a node is followed by {child}, which is not there")
+            raise invalid(call, f"a node is followed by {child}, which is not there")
         return total + child if is_leaf else starts[child]
 
     column: dict[str, list[int]] = {n: [] for n in ("feature", "mode", "missing", "true", "false")}
@@ -130,7 +130,7 @@ def read_ensemble(call: Call, targets: int) -> Forest:
 
 def _no_weights(call: Call, leaves: int, targets: int) -> Array:
     if targets < 1 or leaves * targets > _MOST_WEIGHTS:
-        raise _invalid(call, f"{leaves} leaves have weights of {targets} sums")
+        raise invalid(call, f"{leaves} leaves have weights of {targets} sums")
     return np.full((leaves, targets), np.nan, _numbers(call))
 
 
@@ -160,9 +160,9 @@ def _forest(
     width = call.fixed(call.input(0), (-1,))[0]
     wrong = next((f for f in feature if not 0 <= f < width), None)
     if wrong is not None:
-        raise _invalid(call, f"a branch compares feature {wrong} of {width}")
+        raise invalid(call, f"a branch compares feature {wrong} of {width}")
     if any(not 0 <= m < _MEMBER for m in mode):
-        raise _invalid(call, "the mode of a branch does not exist")
+        raise invalid(call, "the mode of a branch does not exist")
     yes, no, firsts = (np.asarray(a, np.int32) for a in (true, false, roots))
     return Forest(
         np.asarray(feature, np.int32),
@@ -183,7 +183,7 @@ def _longest(call: Call, true: Array, false: Array, roots: Array) -> int:
     while at.size:
         steps += 1
         if steps > len(true):
-            raise _invalid(call, "its nodes form a cycle")
+            raise invalid(call, "its nodes form a cycle")
         following = np.unique(np.concatenate([true[at], false[at]]))
         at = following[following < len(true)]
     return steps
@@ -198,7 +198,7 @@ def _check_reached(call: Call, true: Sequence[int], false: Sequence[int], roots:
             reached.add(node)
             waiting += true[node], false[node]
     if len(reached) < len(true):
-        raise _invalid(call, f"{len(true) - len(reached)} of its nodes are not part of a tree")
+        raise invalid(call, f"{len(true) - len(reached)} of its nodes are not part of a tree")
 
 
 def _check_counts(call: Call, kind: str) -> None:
@@ -208,7 +208,7 @@ def _check_counts(call: Call, kind: str) -> None:
     of_leaves = {len(_ints(call, f"{kind}_{n}")) for n in ("treeids", "nodeids", "ids")}
     of_leaves.add(len(_values(call, f"{kind}_weights")))
     if len(counts) > 1 or flags not in (0, *counts) or len(of_leaves) > 1 or counts == {0}:
-        raise _invalid(call, "the lists of its nodes differ in length")
+        raise invalid(call, "the lists of its nodes differ in length")
 
 
 def _mode(call: Call, name: str) -> int:
@@ -238,7 +238,3 @@ def _values(call: Call, name: str) -> Sequence[float]:
 def base_values(call: Call) -> Sequence[float]:
     """Numbers that are added to the sums of trees."""
     return _values(call, "base_values")
-
-
-def _invalid(call: Call, reason: str) -> Exception:
-    return call.unsupported(reason, "the model is invalid: export it again")

@@ -16,7 +16,7 @@ from ..call import Array, Call
 from ..elementwise.activation import sigmoid
 from ..products.linear import mat_mul_of
 from ..reductions.reduce_axes import reduce_axes, reduce_over
-from .features import features, rows_of_floats
+from .features import features, invalid, rows_of_floats
 from .scores import highest_label, labels_of, scores_of_two, transform_of, transformed
 
 _SWEEPS = 100
@@ -30,7 +30,7 @@ def _table(call: Call, name: str, rows: int, columns: int) -> Array:
     """Attribute `name` as a matrix of float32. Raises UnsupportedError where it has another number of elements."""
     values: Sequence[float] = call.attribute(name, ())
     if rows < 1 or columns < 1 or len(values) != rows * columns:
-        raise _invalid(call, f"attribute {name} has {len(values)} elements, where {rows} x {columns} are expected")
+        raise invalid(call, f"attribute {name} has {len(values)} elements, where {rows} x {columns} are expected")
     return np.asarray(values, np.float32).reshape(rows, columns)
 
 
@@ -52,7 +52,7 @@ def _kernels(call: Call, x: Tensor, vectors: Array) -> Tensor:
     if kind == "LINEAR":
         return products
     if kind not in ("POLY", "SIGMOID"):
-        raise _invalid(call, f"kernel_type {kind!r} is none of LINEAR, POLY, RBF and SIGMOID")
+        raise invalid(call, f"kernel_type {kind!r} is none of LINEAR, POLY, RBF and SIGMOID")
 
     def body(*i: Expr) -> Expr:
         value = products[i] * gamma + offset
@@ -75,7 +75,7 @@ def _rho(call: Call, count: int) -> Sequence[float]:
     """The first `count` constants of sums."""
     rho: Sequence[float] = call.attribute("rho", ())
     if len(rho) < count:
-        raise _invalid(call, f"attribute rho has {len(rho)} elements for {count} sums")
+        raise invalid(call, f"attribute rho has {len(rho)} elements for {count} sums")
     return rho[:count]
 
 
@@ -106,11 +106,11 @@ def _svm_classifier(call: Call) -> tuple[Tensor, Tensor]:
     x = rows_of_floats(call, features(call))
     counts: Sequence[int] = call.attribute("vectors_per_class", ())
     if len(labels) < 2:
-        raise _invalid(call, f"{len(labels)} labels are too few")
+        raise invalid(call, f"{len(labels)} labels are too few")
     if not sum(counts):
         return _linear(call, x, labels, transform)
     if len(counts) != len(labels) or min(counts) < 0:
-        raise _invalid(call, f"vectors_per_class {list(counts)} do not fit {len(labels)} labels")
+        raise invalid(call, f"vectors_per_class {list(counts)} do not fit {len(labels)} labels")
     pairs = list(combinations(range(len(labels)), 2))
     vectors = _table(call, "support_vectors", sum(counts), call.fixed(x, (1,))[0])
     sums = _product(call, _kernels(call, x, vectors), _weights_of_pairs(call, counts, pairs), "pairs")
@@ -161,7 +161,7 @@ def _probabilities(call: Call, scores: Tensor, pairs: Sequence[tuple[int, int]])
     coupled by the second method of Wu, Lin and Weng (2004) with libsvm's sweeps and its bound."""
     slope, shift = (call.attribute(n, (0.0,)) for n in ("prob_a", "prob_b"))
     if not len(slope) == len(shift) == len(pairs):
-        raise _invalid(call, f"{len(slope)} prob_a and {len(shift)} prob_b do not fit {len(pairs)} pairs of classes")
+        raise invalid(call, f"{len(slope)} prob_a and {len(shift)} prob_b do not fit {len(pairs)} pairs of classes")
     classes = pairs[-1][1] + 1
     sides = constant(f"{call.name}.sides", np.asarray([slope, shift], np.float32))
 
@@ -230,10 +230,6 @@ def _least(name: str, form: Tensor) -> Tensor:
 
     (result, _), _ = loop(f"{name}.coupling", max(_SWEEPS, classes) * classes, [start, going], step)
     return result
-
-
-def _invalid(call: Call, reason: str) -> Exception:
-    return call.unsupported(reason, "the model is invalid: export it again")
 
 
 OPERATORS = {"SVMClassifier": _svm_classifier, "SVMRegressor": _svm_regressor}

@@ -33,10 +33,9 @@ _AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 """In the order of their numbers in TreeEnsemble."""
 
 
-def _leaves(call: Call, forest: Forest) -> Tensor:
+def _leaves(call: Call, forest: Forest, given: Tensor) -> Tensor:
     """The leaves [rows, trees] at which each tree ends, as int32. Their features are stored exactly under any
     precision: a rounded one may lie on the other side of a branch's value."""
-    given = features(call, 0, F16) if call.op_type == "TreeEnsemble" else features(call)
     x = replace(rows_of_floats(call, given, float_type(given)), exact=True)
     (width,) = call.fixed(x, (1,))
     count = len(forest.feature)
@@ -77,10 +76,10 @@ def _holds(forest: Forest, table: dict[str, Tensor], branch: Expr, value: Expr) 
     return result
 
 
-def _totals(call: Call, forest: Forest, aggregate: str, base: Sequence[float], dtype: DType = F32) -> Tensor:
+def _totals(call: Call, forest: Forest, x: Tensor, aggregate: str, base: Sequence[float], dtype: DType = F32) -> Tensor:
     """Sums, or extremes, of the weights of the trees' leaves [rows, targets], with the `base` of each target, as
     `dtype`."""
-    leaves, targets = _leaves(call, forest), forest.weights.shape[1]
+    leaves, targets = _leaves(call, forest, x), forest.weights.shape[1]
     trees = len(forest.roots)
     op, absent = {"MIN": ("min", np.inf), "MAX": ("max", -np.inf)}.get(aggregate, ("sum", 0.0))
     given = ~np.isnan(forest.weights)
@@ -114,19 +113,19 @@ def _tree_ensemble_regressor(call: Call) -> Tensor:
     targets, aggregate = call.attribute("n_targets", 1), call.attribute("aggregate_function", "SUM")
     if aggregate not in _AGGREGATES:
         raise call.unsupported(f"aggregate_function {aggregate!r} does not exist", "the model is invalid")
-    forest = read_forest(call, "target", targets)
+    x, forest = features(call), read_forest(call, "target", targets)
     base = _check_base(call, base_values(call), targets)
-    return transformed(call.name, _totals(call, forest, aggregate, base), transform_of(call))
+    return transformed(call.name, _totals(call, forest, x, aggregate, base), transform_of(call))
 
 
 def _tree_ensemble_classifier(call: Call) -> tuple[Tensor, Tensor]:
     """The label of the highest sum of leaves, and scores [rows, classes]. Where only one of two classes has leaves, its
     sum decides: above 0, or above 0.5 where no leaf is negative."""
     labels, transform, base = labels_of(call, "classlabels_int64s"), transform_of(call), base_values(call)
-    forest = read_forest(call, "class", len(labels))
+    x, forest = features(call), read_forest(call, "class", len(labels))
     there = ~np.isnan(forest.weights).all(axis=0)
     if len(labels) != 2 or there.all():
-        sums = _totals(call, forest, "SUM", _check_base(call, base, len(labels)))
+        sums = _totals(call, forest, x, "SUM", _check_base(call, base, len(labels)))
         return highest_label(call, _of_classes(call, sums, there), labels), transformed(
             f"{call.name}.scores", sums, transform
         )
@@ -135,9 +134,9 @@ def _tree_ensemble_classifier(call: Call) -> tuple[Tensor, Tensor]:
     bound = 0.0 if (np.nan_to_num(forest.weights) < 0).any() else 0.5
     if there[0]:
         one = replace(forest, weights=forest.weights[:, :1])
-        sums = _totals(call, one, "SUM", base or (0.0,))
+        sums = _totals(call, one, x, "SUM", base or (0.0,))
         return one_of_two(call, sums, labels, transform, bound=bound, rest=bound > 0)
-    sums = _totals(call, forest, "SUM", (0.0, 0.0))  # onnxruntime adds no base here
+    sums = _totals(call, forest, x, "SUM", (0.0, 0.0))  # onnxruntime adds no base here
     places = compute(f"{call.name}.place", sums.shape[:1], (sums,), lambda i: select(bound < sums[i, 1], expr(1), 0))
     return labelled(call, places, labels), transformed(f"{call.name}.scores", sums, transform)
 
@@ -157,8 +156,8 @@ def _tree_ensemble(call: Call) -> Tensor:
         raise call.unsupported(
             f"aggregate_function {aggregate} or post_transform {transform} does not exist", "the model is invalid"
         )
-    forest = read_ensemble(call, call.attribute("n_targets", 1))
-    totals = _totals(call, forest, _AGGREGATES[aggregate], (), call.input(0).dtype)
+    x, forest = features(call, 0, F16), read_ensemble(call, call.attribute("n_targets", 1))
+    totals = _totals(call, forest, x, _AGGREGATES[aggregate], (), x.dtype)
     return transformed(call.name, totals, TRANSFORMS[transform])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ...ir.construct import all_of, maximum, minimum
 from ...ir.nodes import Const, Expr
@@ -20,10 +20,18 @@ def _pad(call: Call) -> Tensor:
     if mode not in ("constant", "reflect", "edge", "wrap"):
         raise call.unsupported(f"attribute mode={mode!r} is unknown", "use constant, reflect, edge or wrap")
     before, after = _pads(call, t)
-    return _padded(call, t, before, after, mode)
+    return _padded(call, t, before, after, mode, lambda: _pad_value(call))
 
 
-def _padded(call: Call, t: Tensor, before: Sequence[Size], after: Sequence[Size], mode: str = "constant") -> Tensor:
+def _padded(
+    call: Call,
+    t: Tensor,
+    before: Sequence[Size],
+    after: Sequence[Size],
+    mode: str = "constant",
+    pad_value: Callable[[], Expr | None] = lambda: None,
+) -> Tensor:
+    """`t` with so many more elements, or fewer, at the ends of each axis; None is a `pad_value` of 0."""
     offsets = [larger(0, -b) for b in before]
     extents = [size(e - o - larger(0, -a)) for e, o, a in zip(t.shape, offsets, after, strict=True)]
     shape = tuple(size(e + b + a) for e, b, a in zip(t.shape, before, after, strict=True))
@@ -45,7 +53,7 @@ def _padded(call: Call, t: Tensor, before: Sequence[Size], after: Sequence[Size]
             indices.append(index if _is_zero(offset) else index + offset)
         if not conditions:
             return t.read(indices)
-        value = _pad_value(call) if call.op_type == "Pad" else None
+        value = pad_value()
         return t.read(indices, all_of(*conditions), 0 if value is None else value)
 
     return compute(call.name, shape, call.inputs, body)

@@ -15,7 +15,7 @@ from ...tensor import Tensor, compute
 from ...tensor.bound_elements import bounded_size
 from ..axes import axes_argument, many_axes
 from ..call import Call
-from ..unravel import unravel, unravel_within
+from ..unravel import ravel, unravel, unravel_within
 from .gather import to_int32
 
 
@@ -31,7 +31,7 @@ def reshaped(name: str, t: Tensor, shape: Sequence[Size]) -> Tensor:
     def body(*axes: Expr) -> Expr:
         indices: list[Expr] = [Const(0)] * t.rank
         for olds, news in dimension_groups(t.shape, shape):
-            linear = _linear(axes, shape, news)
+            linear = ravel([axes[d] for d in news], [shape[d] for d in news])
             for d, index in zip(olds, unravel(linear, [t.shape[d] for d in olds]), strict=True):
                 indices[d] = index
         return t.read(indices)
@@ -66,13 +66,6 @@ def _comes_first(x: Size, y: Size) -> bool:
     if isinstance(x, int) and isinstance(y, int):
         return x < y
     return divides(x, y) or (known_less(x, y) and not divides(y, x))
-
-
-def _linear(axes: Sequence[Expr], shape: Sequence[Size], dims: Sequence[int]) -> Expr:
-    result = axes[dims[0]]
-    for d in dims[1:]:
-        result = result * shape[d] + axes[d]
-    return result
 
 
 def _reshape(call: Call) -> Tensor:
@@ -216,9 +209,7 @@ def _of_run(call: Call, t: Tensor, sizes: Sequence[Expr]) -> Tensor:
         raise call.not_known(1, "axes")
 
     def body(*at: Expr) -> Expr:
-        whole = range(len(shape))
-        linear = _linear(at, extents, whole) if shape else expr(0)
-        return t.read(unravel_within(linear, t.shape))
+        return t.read(unravel_within(ravel(at, extents), t.shape))
 
     return compute(call.name, extents, (t,), body)
 

@@ -20,7 +20,7 @@ from ...tensor import Tensor, compute, constant, reduce
 from ..axes import one_axis
 from ..broadcast import pointwise
 from ..call import Call
-from ..unravel import unravel_within
+from ..unravel import ravel, unravel_within
 from .gather import to_int32
 
 COMBINE: dict[str, tuple[str, Callable[[Expr, Expr], Expr]]] = {
@@ -145,7 +145,7 @@ def _scatter(
             f"{call.name}.last",
             data.shape[:depth],
             (indices,),
-            lambda *at: reduce("max", extents, lambda *r: select(meant(at, r), _linear(r, extents), -1), -1),
+            lambda *at: reduce("max", extents, lambda *r: select(meant(at, r), ravel(r, extents), -1), -1),
         )
 
         def replaced(*at: Expr) -> Expr:
@@ -187,13 +187,6 @@ def _alike(a: Sequence[Size], b: Sequence[Size]) -> bool:
 
 def _from_front(index: Expr, extent: Size) -> Expr:
     return select(index < 0, index + extent, index)
-
-
-def _linear(place: Sequence[Expr], extents: Sequence[Size]) -> Expr:
-    result = expr(0)
-    for p, extent in zip(place, extents, strict=True):
-        result = result * extent + p
-    return result
 
 
 def _misfit(call: Call, *tensors: Tensor) -> Exception:

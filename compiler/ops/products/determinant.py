@@ -10,7 +10,7 @@ from ...ir.sizes import shown
 from ...tensor import Tensor, compute
 from ...tensor.structure import loop
 from ..call import Call
-from ..reductions.reduce_axes import reduce_over
+from ..reductions.reduction import place_of_extreme
 
 _BY_MINORS = 3
 """Rows of matrices whose determinants are one expression."""
@@ -54,15 +54,11 @@ def _eliminate(name: str, rows: int, k: Scalar, a: Tensor, product: Tensor) -> l
     the largest number. A column of zeros makes the product 0."""
     batch = product.shape
 
-    def size_of(at: Sequence[Expr], i: Expr) -> Expr:
-        return select(i < k, -1.0, unary("abs", a.read([*at, i, k])))
+    def size_of(*at: Expr) -> Expr:
+        return select(at[-1] < k, -1.0, unary("abs", a.read([*at, k])))
 
-    largest = compute(f"{name}.largest", batch, (a,), lambda *b: reduce_over("max", (rows,), lambda i: size_of(b, i)))
-
-    def place(*b: Expr) -> Expr:
-        return reduce_over("min", (rows,), lambda i: select(size_of(b, i).eq(largest.read(b)), i, rows - 1))
-
-    pivot = compute(f"{name}.pivot", batch, (a, largest), place)
+    sizes = compute(f"{name}.sizes", (*batch, rows), (a,), size_of)
+    pivot = place_of_extreme(name, "max", sizes, len(batch))
 
     def row(at: Sequence[Expr]) -> Expr:
         return maximum(minimum(pivot.read(tuple(at)), rows - 1), 0)

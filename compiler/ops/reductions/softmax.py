@@ -8,6 +8,7 @@ from ...ir.sizes import larger, product
 from ...tensor import Tensor, compute
 from ..axes import one_axis
 from ..call import Call
+from ..unravel import ravel
 from .reduce_axes import attains, reduce_axes, without
 
 
@@ -70,10 +71,7 @@ def hardmax(call: Call) -> Tensor:
     size = product(x.shape[d] for d in axes)
 
     def flat(i: tuple[Expr, ...]) -> Expr:
-        place = i[axes[0]]
-        for d in axes[1:]:
-            place = place * x.shape[d] + i[d]
-        return place
+        return ravel([i[d] for d in axes], [x.shape[d] for d in axes])
 
     def place(*i: Expr) -> Expr:
         return select(attains(x[i], highest[without(i, axes)]), flat(i), larger(size - 1, 0))

@@ -14,7 +14,7 @@ from ..call import Call
 from ..movement.gather import to_int32
 from ..movement.reshaping import reshaped
 from ..products.convolution_transpose import Spread
-from ..unravel import unravel, unravel_within
+from ..unravel import ravel, unravel, unravel_within
 from ..window import both, per_axis, scaled, windows_of
 from .reduce_axes import reduce_over
 
@@ -92,11 +92,11 @@ def _max_unpool(call: Call) -> Tensor:
         """Number `j` of the maxima that may be at a position, and whether it is there."""
         places, _, exists = _reaching(spreads, at[2:], j)
         index = [*at[:2], *places]
-        here = indices.read(index, exists).eq(_flat(at, whole).cast(I64))
+        here = indices.read(index, exists).eq(ravel(at, whole).cast(I64))
         return x.read(index, exists), here if exists is None else exists & here
 
     def first(*at: Expr) -> Expr:
-        return reduce_over("min", steps, lambda *j: select(place(at, j)[1], _flat(j, steps), prod(steps)))
+        return reduce_over("min", steps, lambda *j: select(place(at, j)[1], ravel(j, steps), prod(steps)))
 
     chosen = compute(f"{call.name}.chosen", whole, (indices,), first) if prod(steps) > 1 else None
 
@@ -137,14 +137,6 @@ def _refuse_others(call: Call, indices: Tensor, spreads: Sequence[Spread], whole
     call.refuse_where(
         found.read(()) > 0, (found,), "this run computes indices that no MaxPool of the same attributes has"
     )
-
-
-def _flat(index: Sequence[Expr], shape: Sequence[Size]) -> Expr:
-    """The number of an element in row-major order."""
-    result = index[0]
-    for i, extent in zip(index[1:], shape[1:], strict=True):
-        result = scaled(result, extent) + i
-    return result
 
 
 OPERATORS = {"Col2Im": _col2im, "MaxUnpool": _max_unpool}
