@@ -158,6 +158,7 @@ CASES = [
     ),
     _ml("onehotencoder", "OneHotEncoder", _a.integers(0, 6, 4, 2), cats_int64s=[4, 1, 2]),
     _ml("onehotencoder-known", "OneHotEncoder", _a.integers(0, 3, 5), cats_int64s=[2, 0, 1], zeros=0),
+    _ml("onehotencoder-other-flag", "OneHotEncoder", _a.integers(0, 6, 5), cats_int64s=[2, 0, 1], zeros=-3),
     _ml(
         "labelencoder",
         "LabelEncoder",
@@ -206,6 +207,7 @@ CASES = [
     *(_one_sum(k.lower(), k) for k in ("LINEAR", "POLY", "RBF", "SIGMOID")),
     _one_sum("square", "POLY", kernel_params=[0.4, 0.5, 2.0]),
     _one_sum("one-class", "RBF", one_class=1),
+    _one_sum("one-class-other-flag", "RBF", one_class=2),
     _one_sum("coefficients-alone", "LINEAR", 0),
     _one_sum("vector", "RBF", x=_x(3)),
     _vectors("pairs", [3, 2, 4]),

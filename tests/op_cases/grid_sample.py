@@ -94,6 +94,7 @@ _OTHERS = [
     ),
     _case("nothing", _x(1, 2, 4, 5), _grid(1, 0, 3, 2)),
     _case("one-channel", _x(3, 1, 9, 11), _grid(3, 13, 5, 2), align_corners=1),
+    _case("other-flag", _x(1, 2, 5, 7), _grid(1, 4, 6, 2), align_corners=-7),
 ]
 
 CASES = [*_FLAT, *_DEEP, *_FAR_AWAY, *_ONE_PIXEL, *_OLD, *_MICROSOFT, *_OTHERS]

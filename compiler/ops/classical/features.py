@@ -168,7 +168,7 @@ def _one_hot_encoder(call: Call) -> Tensor:
     call.check_dtypes((0,), *NUMBERS)
     x = call.input(0)
     table = constant(f"{call.name}.categories", np.asarray(categories, np.int64))
-    if not call.flag("zeros", 1):
+    if not call.attribute("zeros", 1):
         places = compute(f"{call.name}.places", x.shape, (x, table), lambda *i: _first(table, x[i].cast(I64)))
         strange = pointwise(call, lambda place: (len(categories) <= place).cast(I32), places)
         count = reduce_axes(f"{call.name}.strange", "sum", x.shape, range(x.rank), (strange,), lambda *i: strange[i])

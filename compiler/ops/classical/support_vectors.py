@@ -91,7 +91,7 @@ def _svm_regressor(call: Call) -> Tensor:
         sums = _product(call, kernels, _table(call, "coefficients", count, 1), "sums")
     else:
         sums = _product(call, x, _table(call, "coefficients", width, 1), "sums")
-    if not call.flag("one_class", 0):
+    if not call.attribute("one_class", 0):
         return _shifted(call, sums, _rho(call, 1), call.name)
     shifted = _shifted(call, sums, _rho(call, 1), f"{call.name}.shifted")
     return compute(

@@ -115,7 +115,7 @@ def grid_sample(call: Call) -> Tensor:
         return compute(call.name, shape, (), lambda *_: expr(0, x.dtype))
     if 0 in extents:
         raise call.unsupported(f"its input of shape {shown(x.shape)} has no pixels", "check the input shape")
-    corners = call.flag("align_corners", 0)
+    corners = call.attribute("align_corners", 0) != 0  # any number is true, as in onnxruntime
     axes = [_Axis(mode, padding, corners, extent) for extent in extents]
 
     places = [
