@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 
 import onnx
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from google.protobuf.message import DecodeError
 from onnx import helper, shape_inference
 
 from ...errors import InputError
