@@ -12,6 +12,7 @@ from google.protobuf.message import DecodeError
 from ...errors import InputError
 from ...graph.ir import OutputLabels
 from ...system.limits import CompileMemory
+from ..beside_model import model_folders
 from ..open_file import read_file
 from ..other_formats import TO_ONNX, find_other_format
 from .number_labels import number_labels
@@ -49,7 +50,7 @@ def read_model(
     else:
         path = Path(model)
         data = read_file(path, "an ONNX file", LARGEST_FILE)
-        proto, source = _parse(data, path.name), Source(path.name, _folders(path), memory)
+        proto, source = _parse(data, path.name), Source(path.name, model_folders(path), memory)
     proto, labels = number_labels(proto)
     return proto, replace(source, labels=labels)
 
@@ -62,10 +63,6 @@ def external_files(path: Path) -> list[Path]:
         return []
     data = (entry for tensor in model.graph.initializer for entry in tensor.external_data)
     return list(dict.fromkeys(path.parent / entry.value for entry in data if entry.key == "location"))
-
-
-def _folders(path: Path) -> tuple[Path, ...]:
-    return tuple(dict.fromkeys((path.parent.resolve(), path.resolve().parent)))
 
 
 def _parse(data: bytes, name: str) -> onnx.ModelProto:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from math import prod
-from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import BinaryIO
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -15,6 +13,7 @@ from ...dtypes import DTYPES, I8, STORAGE_TYPES, U16, DType, StorageType
 from ...errors import InputError, UnsupportedError
 from ...graph.ir import Array
 from ...system.limits import RANK
+from ..beside_model import lies_within, resolve_beside
 from ..open_file import NotRegular, open_file
 from .read_model import Source
 
@@ -130,7 +129,7 @@ def _read_external(
     """`count` elements of `dtype` in a row."""
     entries = {e.key: e.value for e in tensor.external_data}
     location = entries.get("location", "")
-    path = _resolve(location, name, source)
+    path = resolve_beside(location, source.folders, source.name, f"tensor {name!r}")
     needed = count * dtype.bytes
     try:
         offset, length = int(entries.get("offset", 0)), int(entries.get("length", needed))
@@ -149,7 +148,7 @@ def _read_external(
                     f"{source.name}: the file {path} ends within tensor {name!r}, which needs {length} bytes at "
                     f"{offset}; copy or export it again"
                 )
-            if not _lies_within(file, path, source):
+            if not lies_within(file, path, source.folders):
                 raise _changed(path, name, source)
             source.memory.reserve(length, f"{source.name}: tensor {name!r}")
             file.seek(offset)
@@ -172,39 +171,3 @@ def _read_external(
 
 def _changed(path: Path, name: str, source: Source) -> InputError:
     return InputError(f"{source.name}: {path}, with the data of tensor {name!r}, changed meanwhile; try again")
-
-
-def _lies_within(file: BinaryIO, path: Path, source: Source) -> bool:
-    """Whether the open `file` is the one at `path`, and that in the model's folder: a link may have come into the path
-    since it was resolved."""
-    now = path.resolve()
-    within = any(now.is_relative_to(folder) for folder in source.folders)
-    return within and os.path.samestat(os.fstat(file.fileno()), now.stat())
-
-
-def _resolve(location: str, name: str, source: Source) -> Path:
-    """The path of an external file, free of links. Raises InputError unless it lies within the model's folder: a model
-    must not publish other files of the machine that compiles it."""
-    posix, windows = PurePosixPath(location), PureWindowsPath(location)
-    if not location or posix.is_absolute() or windows.anchor or ".." in (*posix.parts, *windows.parts):
-        raise InputError(
-            f"{source.name}: tensor {name!r} refers to the file {location!r}, which is not within the model's folder; "
-            "this is refused: save the model again with its data beside it"
-        )
-    if not source.folders:
-        raise InputError(
-            f"{source.name} keeps the data of tensor {name!r} in the file {location!r}; give the path of the model"
-        )
-    try:
-        path = (source.folders[0] / location).resolve()
-    except (OSError, RuntimeError, ValueError) as error:  # a link to itself, a name that is too long, a zero byte
-        raise InputError(
-            f"{source.name}: tensor {name!r} refers to the file {location!r}, which can be no file ({error}); save the "
-            "model again with its data beside it"
-        ) from None
-    if not any(path.is_relative_to(folder) for folder in source.folders):
-        raise InputError(
-            f"{source.name}: tensor {name!r} refers to the file {location!r}, a link to {path}, which is not within "
-            "the model's folder; this is refused: put the file itself there"
-        )
-    return path

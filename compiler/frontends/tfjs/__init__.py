@@ -1,0 +1,1 @@
+"""TensorFlow.js models: a file of JSON, and shards of weights beside it."""
