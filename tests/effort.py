@@ -115,6 +115,7 @@ SAMPLED: Mapping[str, int] = {
     "e2e/test_tune.py::test_a_search_is_interrupted_resumed_and_used": 5,
     "tests/c/test_op_table_in_c.py::test_operator": 2,
     "tests/cli/test_command_line.py::test_dump_after_every_stage": 3,
+    "tests/frontends/test_estimators.py::test_results_are_those_of_onnxruntime": 4,
     "tests/frontends/test_keras.py::test_layer": 4,
     "tests/frontends/test_tflite_networks.py::test_network": 3,
     "tests/gpu/test_extremes.py::test_extremes": 2,

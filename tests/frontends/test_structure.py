@@ -61,6 +61,26 @@ def test_function_of_another_opset() -> None:
     assert [n.op for n in graph.nodes] == ["Relu"]
 
 
+def test_functions_of_other_opsets_that_call_each_other() -> None:
+    """Types are not known inside of them, which converting versions needs."""
+    older, mine = [helper.make_opsetid("", 16)], helper.make_opsetid("my", 1)
+    inner = helper.make_function(
+        "my", "Inner", ["a"], ["b"], [node("IsNaN", ["a"], ["n"]), node("Not", ["n"], ["b"])], older
+    )
+    outer = helper.make_function(
+        "my",
+        "Outer",
+        ["a", "c"],
+        ["d"],
+        [node("Inner", ["a"], ["b"], domain="my"), node("Where", ["b", "a", "c"], ["d"])],
+        [*older, mine],
+    )
+    nodes = [node("Outer", ["x", "x"], ["y"], domain="my")]
+    made = model(nodes, {"x": [3]}, ["y"], functions=[inner, outer], imports=[mine])
+    assert check(made, x=(3,)) != []
+    assert [f.opset_import[0].version for f in made.functions] == [16, 16], "the caller's model is changed"
+
+
 def test_sparse_initialiser_of_a_branch() -> None:
     values = helper.make_tensor("w", TensorProto.FLOAT, [1], [5])
     indices = helper.make_tensor("at", TensorProto.INT64, [1], [2])

@@ -27,6 +27,7 @@ def inline_functions(model: onnx.ModelProto, source: Source) -> onnx.ModelProto:
     # Inlining infers types where it converts versions, and where the body depends on them.
     hidden = hide_shape_operands(model, source)
     if model.functions:
+        model = _with_one_opset(model)
         try:
             model = inliner.inline_local_functions(model, convert_version=True)
         except (onnx.checker.ValidationError, RuntimeError, ValueError) as error:
@@ -56,6 +57,31 @@ def inline_functions(model: onnx.ModelProto, source: Source) -> onnx.ModelProto:
                 model = expanded
     show_shape_operands(model, hidden)
     return model
+
+
+def _with_one_opset(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with its opset in place of that of each function whose operators are the same in both. The inliner
+    converts bodies, for which it must infer all types of a model; it cannot where calls are inside of branches."""
+    opset = next((i.version for i in model.opset_import if not i.domain), None)
+    if opset is None:
+        return model
+    changed = onnx.ModelProto()
+    changed.CopyFrom(model)
+    for function in changed.functions:
+        for own in function.opset_import:
+            if not own.domain and all(_is_same(n, own.version, opset) for n in function.node if not n.domain):
+                own.version = opset
+    return changed
+
+
+def _is_same(node: onnx.NodeProto, one: int, other: int) -> bool:
+    """Whether an operator, and all of those in its branches, are of one version in two opsets."""
+    try:
+        since = {onnx.defs.get_schema(node.op_type, version).since_version for version in (one, other)}
+    except onnx.defs.SchemaError:
+        return False
+    inner = [n for a in node.attribute for n in a.g.node if not n.domain]
+    return len(since) == 1 and all(_is_same(n, one, other) for n in inner)
 
 
 def _expanded(model: onnx.ModelProto, op: str) -> onnx.ModelProto:
