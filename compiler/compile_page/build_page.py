@@ -22,7 +22,6 @@ PYODIDE_FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_s
 FOLDER = f"pyodide-{PYODIDE}"
 """Its files are kept by browsers as long as the name stays."""
 ABSENT = (
-    "frontends/keras",
     "native",
     "opencl",
     "cuda",
@@ -36,8 +35,9 @@ ABSENT = (
 LATER: Mapping[str, tuple[str, ...]] = {
     "tuner": ("webnn_compile/tune/", "numpy/random/"),
     "tflite": ("webnn_compile/frontends/tflite/", "flatbuffers/", "tflite/"),
+    "keras": tuple(f"webnn_compile/frontends/{folder}/" for folder in ("keras", "hdf5", "tfjs")),
 }
-"""Modules that only a search needs."""
+"""Modules that only a search needs, and those of single formats."""
 OF_DEVICES = ("connect.js", "device.js", "follow_model.js", "frames.js", "show_search.js", "socket.js")
 """Scripts of rpc/device_page that a page without a broker has no use for."""
 SHARED = ("compare_results.js", "show_answers.js")

@@ -81,33 +81,30 @@ def _describe_tflite(model: Model) -> ModelCard:
 
 
 def _load_keras(model: Model, inputs: ModelInputs, memory: CompileMemory | None) -> Graph:
-    _need("Keras", "h5py", install="webnn-compile[keras]")
     from .keras import import_model as import_keras
 
     return import_keras(_file(model), inputs, memory)
 
 
 def _describe_keras(model: Model) -> ModelCard:
-    _need("Keras", "h5py", install="webnn-compile[keras]")
     from .keras import describe
 
     return describe(_file(model))
 
 
 def _convert_keras(model: Model) -> onnx.ModelProto:
-    _need("Keras", "h5py", install="webnn-compile[keras]")
     from .keras import convert, read_model
 
     return convert(read_model(_file(model)))
 
 
-def _need(format: str, *packages: str, install: str = "") -> None:
+def _need(format: str, *packages: str) -> None:
     """Raises InputError where a package that reads the format is missing, as in the page that compiles."""
     missing = [name for name in packages if find_spec(name) is None]
     if missing:
         raise InputError(
             f"{format} models are read by {' and '.join(packages)}, and {' and '.join(missing)} cannot be imported; "
-            f"install with `pip install {install or ' '.join(missing)}`, or give an ONNX model"
+            f"install with `pip install {' '.join(missing)}`, or give an ONNX model"
         )
 
 

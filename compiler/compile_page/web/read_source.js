@@ -7,7 +7,7 @@ import { CompileError } from './compile_error.js';
 
 /** The size limit of all files. Python holds a model's constants several times over, in at most 4 GiB. */
 const MOST_BYTES = 2 ** 30;
-const SUFFIXES = ['.onnx', '.tflite'];
+const SUFFIXES = ['.onnx', '.tflite', '.keras', '.h5', '.hdf5'];
 
 /** Whether a file of this name is the model among several. */
 export const isModel = (/** @type {string} */ name) => SUFFIXES.some((suffix) => name.toLowerCase().endsWith(suffix));
@@ -43,7 +43,7 @@ export function readSource(source) {
     const given = names.join(', ') || 'nothing';
     throw new CompileError(
       'input',
-      `one file named *.onnx with its external data, or *.tflite, is a model, not ${given}`,
+      `one file named *.onnx with its external data, *.tflite, *.keras or *.h5 is a model, not ${given}`,
     );
   }
   return { model: model[0], files };

@@ -3,7 +3,7 @@ import { isModel } from './read_source.js';
 
 /**
  * @typedef {object} Sorted
- * @property {File[]} model the .onnx or .tflite file and all that may be external data of it
+ * @property {File[]} model the model's own file and all that may be external data of it
  * @property {File[]} more what may be external data of a model that is there already
  * @property {File | undefined} picture
  * @property {File | undefined} labels

@@ -13,6 +13,11 @@ const PYODIDE = 'pyodide-';
 const FILES = '/model';
 const RECORDS = '/records.jsonl';
 const LABELS = '/labels';
+/** Formats whose modules are archives of their own, by the first 8 bytes of a file. */
+const FORMATS = [
+  { archive: 'tflite', what: 'TFLite models', begins: /^.{4}TFL3/s },
+  { archive: 'keras', what: 'Keras models', begins: /^(\x89HDF|PK\x03\x04)/ },
+];
 
 /** @type {any} the interpreter */
 let python;
@@ -106,7 +111,7 @@ async function carryOut({ id, op, request, files, line }) {
   const { FS } = python;
   try {
     if (line) await loadLater('tuner', 'a search');
-    if (await hasTflite(files)) await loadLater('tflite', 'TFLite models');
+    for (const { archive, what } of await formatsOf(files)) await loadLater(archive, what);
   } catch (error) {
     return { result: { error: { kind: 'start', message: /** @type {Error} */ (error).message } }, files: [] };
   }
@@ -143,12 +148,12 @@ async function loadLater(archive, what) {
 }
 
 /**
- * Bytes 4 to 7 of such a model are TFL3. A file that cannot be read is reported where it is written.
+ * The entries of FORMATS for these files. A file that cannot be read is reported where it is written.
  * @param {Files} files
  */
-async function hasTflite(files) {
-  const heads = await Promise.all(files.map(([, content]) => read(content.slice(4, 8)).catch(() => new Uint8Array())));
-  return heads.some((head) => String.fromCharCode(...head) === 'TFL3');
+async function formatsOf(files) {
+  const heads = await Promise.all(files.map(([, content]) => read(content.slice(0, 8)).catch(() => new Uint8Array())));
+  return FORMATS.filter(({ begins }) => heads.some((head) => begins.test(String.fromCharCode(...head))));
 }
 
 /**

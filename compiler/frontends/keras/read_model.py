@@ -1,4 +1,4 @@
-"""Reads the file of a Keras model, by h5py alone: .keras, an archive of a configuration and of weights, and HDF5 files
+"""Reads the file of a Keras model: .keras, an archive of a configuration and of weights, and HDF5 files
 of whole models."""
 
 from __future__ import annotations
@@ -12,21 +12,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import h5py
-
-from ...errors import InputError
+from ...errors import InputError, UnsupportedError
+from ..hdf5 import SIGNATURE, Unsupported, open_hdf5
 from ..open_file import read_model_file
 from .read_config import Network, is_network, read_network
 from .read_weights import FileOfWeights, TreeOfWeights, Weights, texts
 
-_HDF5 = b"\x89HDF\r\n\x1a\n"
 _ZIP = b"PK\x03\x04"
 _CONFIG, _METADATA, _WEIGHTS = "config.json", "metadata.json", "model.weights.h5"
 _LONGEST = 64 * 2**20
 """Bytes of a configuration: those of the largest models have a few million."""
 
 DAMAGES = (LookupError, ValueError, TypeError, ArithmeticError, AttributeError, MemoryError, OSError, RuntimeError)
-"""Exceptions that h5py, json and NumPy raise for what is not as Keras writes it; RecursionError is among them."""
+"""Exceptions of json, NumPy and the reader of HDF5 for what is not as Keras writes it; RecursionError is among them."""
 
 EXPORT = (
     "export the model as ONNX (in Keras: model.export('model.onnx', format='onnx')), or as a SavedModel "
@@ -53,11 +51,15 @@ def read_model(model: str | Path | bytes) -> Model:
     try:
         if data.startswith(_ZIP):
             config, version, weights = _of_archive(data, name)
-        elif data.startswith(_HDF5):
+        elif data.startswith(SIGNATURE):
             config, version, weights = _of_hdf5(data, name)
         else:
             raise InputError(f"{name} is not a Keras model: it is neither a .keras archive nor an HDF5 file; {_OTHER}")
         return Model(name, version, _network(config, weights, name))
+    except Unsupported as error:
+        raise UnsupportedError(
+            f"{name} is an HDF5 file with {error}, which is not supported; load the model in Keras, and save it again"
+        ) from None
     except (*DAMAGES, zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise InputError(
             f"{name} is truncated or damaged: its {len(data)} bytes are not a whole Keras model "
@@ -81,20 +83,20 @@ def _of_archive(data: bytes, name: str) -> tuple[Any, str, Weights]:
         config = json.loads(archive.read(_CONFIG))
         metadata = json.loads(archive.read(_METADATA)) if _METADATA in files else {}
         weights = archive.read(_WEIGHTS)
-    return config, str(metadata.get("keras_version", "3")), TreeOfWeights(h5py.File(io.BytesIO(weights), "r"))
+    return config, str(metadata.get("keras_version", "3")), TreeOfWeights(open_hdf5(weights))
 
 
 def _of_hdf5(data: bytes, name: str) -> tuple[Any, str, Weights]:
-    file = h5py.File(io.BytesIO(data), "r")
-    if "model_config" not in file.attrs:
-        if "layer_names" in file.attrs or "layers" in file or "_layer_checkpoint_dependencies" in file:
+    file = open_hdf5(data)
+    if "model_config" not in file.attributes:
+        if "layer_names" in file.attributes or not {"layers", "_layer_checkpoint_dependencies"}.isdisjoint(file.names):
             raise InputError(
                 f"{name} has weights of a Keras model, without the model: load them into it in Keras, and save the "
                 "whole, with model.save('model.keras')"
             )
         raise InputError(f"{name} is an HDF5 file without a Keras model (the attribute model_config); {_OTHER}")
-    (config,) = texts(file.attrs, "model_config")
-    version = next(iter(texts(file.attrs, "keras_version")), "2.0")
+    (config,) = texts(file, "model_config")
+    version = next(iter(texts(file, "keras_version")), "2.0")
     return json.loads(config), version, FileOfWeights(file)
 
 

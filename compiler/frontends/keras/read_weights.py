@@ -12,21 +12,16 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import count, takewhile
-from math import prod
-from typing import Any, Protocol
+from typing import Protocol
 
-import h5py
 import numpy as np
 
-from ...system.limits import ELEMENTS
+from ..hdf5 import Node
 
 Array = np.ndarray
 
 NETWORKS = ("Sequential", "Functional", "Model")
 """Classes of models, of which layers are made as of any other class."""
-
-_DENSEST = 1100
-"""Deflate makes a byte of so many at most."""
 
 
 class Weights(Protocol):
@@ -45,14 +40,14 @@ class Weights(Protocol):
 class TreeOfWeights:
     """A group of Keras 3: `group` is None for a layer without variables."""
 
-    def __init__(self, group: h5py.Group | None) -> None:
+    def __init__(self, group: Node | None) -> None:
         self._group = group
 
     def own(self) -> tuple[Array, ...]:
         variables = _child(self._group, "vars")
         if variables is None:
             return ()
-        return tuple(_read(variables, name) for name in sorted(variables, key=int))
+        return tuple(_read(variables, name) for name in sorted(variables.names, key=int))
 
     def parts(self, attributes: Sequence[str]) -> list[Weights]:
         return [TreeOfWeights(_child(self._group, a)) for a in attributes]
@@ -94,7 +89,7 @@ class ListOfWeights:
 class FileOfWeights:
     """The weights of a whole-model file."""
 
-    def __init__(self, file: h5py.File) -> None:
+    def __init__(self, file: Node) -> None:
         self._group = _child(file, "model_weights")
         if self._group is None:
             raise ValueError("it has no model_weights")
@@ -112,7 +107,7 @@ class FileOfWeights:
         layer = _child(self._group, name)
         if layer is None:
             return []
-        names = texts(layer.attrs, "weight_names")
+        names = texts(layer, "weight_names")
         return [(_below(n.split("/"), name), _read(layer, n)) for n in names]
 
 
@@ -120,49 +115,32 @@ def _below(path: Sequence[str], name: str) -> Sequence[str]:
     return path[path.index(name) + 1 :] if name in path[:-1] else path
 
 
-def texts(attributes: Any, name: str) -> list[str]:
-    """The elements of an attribute; Keras writes long ones in pieces, with numbers behind the name.
-
-    HDF5 crashes where it reads an attribute whose type is damaged, so others than texts are refused before.
-    """
+def texts(node: Node, name: str) -> list[str]:
+    """The elements of an attribute; Keras writes long ones in pieces, with numbers behind the name."""
     pieces = (f"{name}{i}" for i in count())
-    keys = [name] if name in attributes else takewhile(attributes.__contains__, pieces)
-    found: list[Any] = []
-    for key in keys:
-        attribute = attributes.get_id(key)
-        if prod(attribute.shape):
-            if not isinstance(attribute.get_type(), h5py.h5t.TypeStringID):
-                raise ValueError(f"the attribute {key!r} is no text")
-            found += np.asarray(attributes[key]).reshape(-1).tolist()
-    return [t.decode() if isinstance(t, bytes) else str(t) for t in found]
+    keys = [name] if name in node.attributes else takewhile(node.attributes.__contains__, pieces)
+    return [text for key in keys for text in node.texts(key)]
 
 
-def _child(group: h5py.Group | None, name: str) -> h5py.Group | None:
-    """A group inside of a group; links into other files are not followed."""
-    if group is None or not isinstance(group.get(name, getlink=True), h5py.HardLink):
-        return None
-    found = group[name]
-    return found if isinstance(found, h5py.Group) else None
+def _child(group: Node | None, name: str) -> Node | None:
+    """A group inside of a group."""
+    found = None if group is None else group.child(name)
+    return None if found is None or found.is_dataset else found
 
 
-def _read(group: h5py.Group, path: str) -> Array:
+def _read(group: Node, path: str) -> Array:
     """A variable as float32, or the integers that it has."""
     *above, last = path.split("/")
-    at: h5py.Group | None = group
+    at: Node | None = group
     for name in above:
         at = _child(at, name)
-    if at is None or not isinstance(at.get(last, getlink=True), h5py.HardLink):
+    data = None if at is None else at.child(last)
+    if data is None or not data.is_dataset:
         raise ValueError(f"there is no variable {path!r}")
-    data = at[last]
-    if not isinstance(data, h5py.Dataset) or data.is_virtual or data.external:
-        raise ValueError(f"the variable {path!r} is not in the file")
-    if data.size is None or data.size > ELEMENTS or data.id.get_storage_size() * _DENSEST < data.nbytes:
-        raise ValueError(f"the variable {path!r} of shape {data.shape} has no data")
-    array = np.asarray(data[()])
-    if array.dtype.kind == "V" and array.dtype.itemsize == 2:  # bfloat16, of which NumPy has no type
-        return (array.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
-    if array.dtype.kind not in "fiub":
-        raise ValueError(f"the variable {path!r} has elements of type {array.dtype}")
+    try:
+        array = data.elements
+    except ValueError as error:
+        raise ValueError(f"the variable {path!r}: {error}") from None
     return array.astype(np.float32) if array.dtype.kind == "f" else array
 
 
