@@ -2,8 +2,8 @@
 operating system are read without them, in the page that compiles, too: a reader declares the fields that it reads, and
 protobuf passes over the others.
 
-Source: the Protocol Buffers language specification (proto2), of which this takes top-level messages and enums, fields
-with defaults, and maps.
+Source: the Protocol Buffers language specification (proto2), of which this takes top-level messages and enums, enums
+inside of messages, fields with defaults, and maps.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _Parser:
             if token == "message":
                 self._message()
             elif token == "enum":
-                self._enum()
+                self._enum(self._file)
             else:
                 raise ValueError(f"expected 'message' or 'enum', not {token!r}")
         return self._file
@@ -59,8 +59,8 @@ class _Parser:
             raise ValueError(f"expected {' or '.join(map(repr, expected))}, not {token!r}")
         return token
 
-    def _enum(self) -> None:
-        enum = self._file.enum_type.add(name=self._next())
+    def _enum(self, scope: descriptor_pb2.FileDescriptorProto | descriptor_pb2.DescriptorProto) -> None:
+        enum = scope.enum_type.add(name=self._next())
         self._next("{")
         while (name := self._next()) != "}":
             self._next("=")
@@ -71,7 +71,10 @@ class _Parser:
         message = self._file.message_type.add(name=self._next())
         self._next("{")
         while (token := self._next()) != "}":
-            self._field(message, token)
+            if token == "enum":
+                self._enum(message)
+            else:
+                self._field(message, token)
 
     def _field(self, message: descriptor_pb2.DescriptorProto, token: str) -> None:
         """The rest of a field whose first token is given."""
@@ -108,4 +111,4 @@ class _Parser:
             field.type = _TYPES[type]
         else:
             field.type = _Field.TYPE_ENUM if type in self._enums else _Field.TYPE_MESSAGE
-            field.type_name = f".{self._file.package}.{type}"
+            field.type_name = type  # is looked for in the message, and then in the package
