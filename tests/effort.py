@@ -102,7 +102,7 @@ VARIANTS_OF_NODES: Mapping[Effort, int] = {"check": 64, "ci": 16, "all": 1}
 """Every so many of the small changes to a node (`fuzz/vary_node`) run; there are 98,000."""
 
 DAMAGED_FILES: Mapping[Effort, int] = {"check": 20, "ci": 100, "all": 2000}
-"""So many damaged files of each model in a format other than ONNX (`test_tflite_files`, `test_keras_files`)."""
+"""So many damaged files of each model in a format other than ONNX (`test_tflite_files`, `test_keras_files`, ...)."""
 
 FEW = 8
 """Parameter sets of a function beyond which `check` takes every so many."""
@@ -115,6 +115,8 @@ SAMPLED: Mapping[str, int] = {
     "e2e/test_tune.py::test_a_search_is_interrupted_resumed_and_used": 5,
     "tests/c/test_op_table_in_c.py::test_operator": 2,
     "tests/cli/test_command_line.py::test_dump_after_every_stage": 3,
+    "tests/frontends/test_caffe.py::test_layer": 5,
+    "tests/frontends/test_caffe.py::test_layer_as_opencv_has_it": 5,
     "tests/frontends/test_estimators.py::test_results_are_those_of_onnxruntime": 4,
     "tests/frontends/test_keras.py::test_layer": 4,
     "tests/frontends/test_tflite_networks.py::test_network": 3,

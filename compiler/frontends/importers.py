@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from ..errors import InputError
@@ -66,38 +68,6 @@ def _describe_onnx(model: Model) -> ModelCard:
     return describe(model)
 
 
-def _load_tflite(model: Model, inputs: ModelInputs, memory: CompileMemory | None) -> Graph:
-    _need("TFLite", "tflite", "flatbuffers")
-    from .tflite import import_model as import_tflite
-
-    return import_tflite(_file(model), inputs, memory)
-
-
-def _describe_tflite(model: Model) -> ModelCard:
-    _need("TFLite", "tflite", "flatbuffers")
-    from .tflite import describe
-
-    return describe(_file(model))
-
-
-def _load_keras(model: Model, inputs: ModelInputs, memory: CompileMemory | None) -> Graph:
-    from .keras import import_model as import_keras
-
-    return import_keras(_file(model), inputs, memory)
-
-
-def _describe_keras(model: Model) -> ModelCard:
-    from .keras import describe
-
-    return describe(_file(model))
-
-
-def _convert_keras(model: Model) -> onnx.ModelProto:
-    from .keras import convert, read_model
-
-    return convert(read_model(_file(model)))
-
-
 def _need(format: str, *packages: str) -> None:
     """Raises InputError where a package that reads the format is missing, as in the page that compiles."""
     missing = [name for name in packages if find_spec(name) is None]
@@ -135,23 +105,12 @@ def _describe_torch(model: Model) -> ModelCard:
     return replace(card, name=Path(model).name) if isinstance(model, str | Path) else card
 
 
-def _convert_tflite(model: Model) -> onnx.ModelProto:
-    _need("TFLite", "tflite", "flatbuffers")
-    from .tflite import convert, read_model
-
-    return convert(read_model(_file(model)))
-
-
-def _file(model: Model) -> str | Path | bytes:
-    """A model of a format whose package has nothing in memory."""
-    assert isinstance(model, str | Path | bytes)
-    return model
-
-
 # Exporters write the version first; protobuf allows any of a ModelProto's fields there.
 _ONNX_TAGS = (b"\x08", b"\x12", b"\x1a", b"\x22", b"\x28", b"\x32", b"\x3a", b"\x42", b"\x72", b"\xa2\x01", b"\xca\x01")
 # The names of the first file of an archive, and the signature of HDF5.
 _OF_KERAS = ((30, b"metadata.json"), (30, b"config.json"), (0, b"\x89HDF\r\n\x1a\n"))
+# Networks as text; their weights begin with the name, of any length.
+_OF_CAFFE = ((0, b"name:"), (0, b"layer"), (0, b"input"))
 
 
 def _has_no_objects(model: object) -> bool:
@@ -159,12 +118,40 @@ def _has_no_objects(model: object) -> bool:
     return False
 
 
+def _converted(
+    name: str,
+    suffixes: tuple[str, ...],
+    first_bytes: tuple[tuple[int, bytes], ...],
+    packages: tuple[str, ...] = (),
+) -> Importer:
+    """The row of a format that becomes ONNX. The folder of its name, which needs these `packages`, has `import_model`,
+    `describe`, `read_model` and `convert`; it is imported when a model is read."""
+
+    def folder() -> ModuleType:
+        _need(name, *packages)
+        return import_module(f".{name.lower()}", __package__)
+
+    def load(model: Model, inputs: ModelInputs, memory: CompileMemory | None) -> Graph:
+        graph: Graph = folder().import_model(model, inputs, memory)
+        return graph
+
+    def describe(model: Model) -> ModelCard:
+        card: ModelCard = folder().describe(model)
+        return card
+
+    def convert(model: Model) -> onnx.ModelProto:
+        reader = folder()
+        converted: onnx.ModelProto = reader.convert(reader.read_model(model))
+        return converted
+
+    return Importer(name, suffixes, first_bytes, _has_no_objects, load, describe, convert)
+
+
 IMPORTERS: list[Importer] = [
     Importer("ONNX", (".onnx",), tuple((0, t) for t in _ONNX_TAGS), _is_onnx, _load_onnx, _describe_onnx),
-    Importer("TFLite", (".tflite",), ((4, b"TFL3"),), _has_no_objects, _load_tflite, _describe_tflite, _convert_tflite),
-    Importer(
-        "Keras", (".keras", ".h5", ".hdf5"), _OF_KERAS, _has_no_objects, _load_keras, _describe_keras, _convert_keras
-    ),
+    _converted("TFLite", (".tflite",), ((4, b"TFL3"),), ("tflite", "flatbuffers")),
+    _converted("Keras", (".keras", ".h5", ".hdf5"), _OF_KERAS),
+    _converted("Caffe", (".prototxt", ".caffemodel"), _OF_CAFFE),
     Importer("PyTorch", (".pt2",), (), _is_torch, _load_torch, _describe_torch, _export_torch),
 ]
 """The first of them reports files that cannot be read."""

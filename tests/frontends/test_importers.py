@@ -21,6 +21,7 @@ from webnn_compile.frontends.onnx import import_model as import_onnx
 
 PROTO = model([node("Relu", ["x"], ["y"])], {"x": [2, 3]}, ["y"])
 X = random((2, 3))
+NAMES = ", ".join(i.name for i in IMPORTERS)
 
 
 def refused(given: Any, message: str) -> None:
@@ -72,16 +73,16 @@ def test_a_model_may_begin_with_any_field(first: Any) -> None:
 )
 def test_other_formats_say_what_to_do(name: str, data: bytes, what: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(data)
-    refused(tmp_path / name, rf"^{name} is not an ONNX, TFLite, Keras or PyTorch model but {what}")
+    refused(tmp_path / name, rf"^{name} is not an ONNX, TFLite, .* or \w+ model but {what}")
     if data != b"some words":
-        refused(data, rf"^the model is not an ONNX, TFLite, Keras or PyTorch model but {what}")
+        refused(data, rf"^the model is not an ONNX, TFLite, .* or \w+ model but {what}")
 
 
 def test_what_nothing_knows_gets_the_supported_formats(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("just some words")
     message = (
-        r"is not an ONNX, TFLite, Keras or PyTorch model; give a file of ONNX \(\.onnx\), TFLite \(\.tflite\), "
-        r"Keras \(\.keras, \.h5, \.hdf5\), PyTorch \(\.pt2\), or export the model to ONNX, with torch\.onnx\.export"
+        r"is not an ONNX, TFLite, Keras, .* or PyTorch model; give a file of ONNX \(\.onnx\), TFLite \(\.tflite\), "
+        r"Keras \(\.keras, \.h5, \.hdf5\), .*PyTorch \(\.pt2\), or export the model to ONNX, with torch\.onnx\.export"
     )
     refused(tmp_path / "notes.txt", rf"^notes\.txt {message}")
     refused(bytes(100), f"^the model {message}")
@@ -115,6 +116,6 @@ def test_an_importer_in_the_table_is_used_and_named(tmp_path: Path, monkeypatch:
     assert report.operators == {"Relu": 1, "Neg": 1}
     refused(
         b"just some words",
-        r"is not an ONNX, TFLite, Keras, PyTorch or Words model; give .* PyTorch \(\.pt2\), Words \(\.words\)",
+        rf"is not an {NAMES} or Words model; give .* PyTorch \(\.pt2\), Words \(\.words\)",
     )
-    refused(b"PK\x03\x04", "is not an ONNX, TFLite, Keras, PyTorch or Words model but a zip archive")
+    refused(b"PK\x03\x04", f"is not an {NAMES} or Words model but a zip archive")

@@ -1,18 +1,19 @@
-"""Messages of Caffe's networks and weights, of which the fields stand here that a converter reads.
+"""Messages of Caffe's networks and weights, with the fields that a converter reads.
 
-Source: caffe.proto of BVLC/caffe; of its branch for SSD (weiliu89) the layers of detectors. Layers that forks alone have
-are read from text, for which the numbers of their fields do not matter.
+Source: caffe.proto of BVLC/caffe; of its branch for SSD (weiliu89) the layers of detectors. Layers that forks alone
+have are read from text, for which the numbers of their fields do not matter.
 """
 
 from __future__ import annotations
 
 from ..message_classes import message_classes
 
+# Packed numbers are as bytes are, and so are read without an object for each.
 _BLOB = """
 message BlobShape { repeated int64 dim = 1; }
 message Blob {
   int32 num = 1; int32 channels = 2; int32 height = 3; int32 width = 4;
-  repeated float data = 5; BlobShape shape = 7; repeated double double_data = 8;
+  bytes data = 5; BlobShape shape = 7; bytes double_data = 8;
 }
 """
 
@@ -29,11 +30,13 @@ _KINDS_OF_V1 = """
 
 _PARAMETERS = """
 enum Phase { TRAIN = 0; TEST = 1; }
-message Rule { Phase phase = 1; int32 min_level = 2; int32 max_level = 3; repeated string stage = 4; }
+message Rule {
+  Phase phase = 1; int32 min_level = 2; int32 max_level = 3; repeated string stage = 4; repeated string not_stage = 5;
+}
 message Input { repeated BlobShape shape = 1; }
 message MemoryData { uint32 batch_size = 1; uint32 channels = 2; uint32 height = 3; uint32 width = 4; }
 message ArgMax { bool out_max_val = 1; uint32 top_k = 2 [default = 1]; int32 axis = 3; }
-message BatchNorm { float eps = 3 [default = 1e-5]; bool scale_bias = 7; }
+message BatchNorm { bool use_global_stats = 1; float eps = 3 [default = 1e-5]; bool scale_bias = 7; }
 message Broadcast { int32 axis = 1 [default = 1]; int32 num_axes = 2 [default = 1]; bool bias_term = 4; }
 message Clip { float min = 1; float max = 2; }
 message Concat { uint32 concat_dim = 1 [default = 1]; int32 axis = 2 [default = 1]; }
@@ -154,10 +157,9 @@ _BY_LAYERS_OF_TODAY = (
 )
 
 _LAYER = """
-message Param { string name = 1; }
 message Layer {
-  string name = 1; string type = 2; repeated string bottom = 3; repeated string top = 4; repeated Param param = 6;
-  repeated Blob blobs = 7; repeated Rule include = 8; repeated Rule exclude = 9; Phase phase = 10;
+  string name = 1; string type = 2; repeated string bottom = 3; repeated string top = 4;
+  repeated Blob blobs = 7; repeated Rule include = 8; repeated Rule exclude = 9;
 """
 _LAYER_OF_V1 = """
 message OldLayer {

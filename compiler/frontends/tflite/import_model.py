@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from math import prod
 from pathlib import Path
 
-from ...errors import InputError, UnsupportedError
 from ...graph.ir import Graph
 from ...system.limits import CompileMemory
 from ..model_card import ModelCard, Port
-from ..model_inputs import Dim, ModelInputs
-from ..onnx import import_model as import_onnx
+from ..model_inputs import ModelInputs
+from ..usual_sizes import import_at_usual_sizes
 from .convert import convert, count_operators, declared, unsupported_kinds, usual_sizes
 from .read_model import Tensor, read_model
 
@@ -30,16 +28,7 @@ def import_model(
     that is not supported.
     """
     read = read_model(model)
-    chosen = inputs or ModelInputs()
-    usual = {name: Dim(n, n) for name, n in usual_sizes(read).items() if not _is_given(name, chosen)}
-    converted = convert(read)
-    try:
-        return import_onnx(converted, replace(chosen, dims={**usual, **chosen.dims}), memory)
-    except (InputError, UnsupportedError):
-        if not usual:
-            raise
-        # Where those sizes fit nothing, as the 1 of a sound's length, the message is that of free dimensions.
-        return import_onnx(convert(read), chosen, memory)
+    return import_at_usual_sizes(lambda: convert(read), usual_sizes(read), inputs, memory)
 
 
 def _weights(tensors: Iterable[Tensor]) -> dict[str, int]:
@@ -49,10 +38,6 @@ def _weights(tensors: Iterable[Tensor]) -> dict[str, int]:
         if t.data is not None:
             found[t.dtype] += t.data.nbytes // (2 if t.dtype == "int4" else 1)
     return dict(found.most_common())
-
-
-def _is_given(dimension: str, chosen: ModelInputs) -> bool:
-    return dimension in chosen.dims or dimension.rpartition("_")[0] in chosen.shapes
 
 
 def describe(model: str | Path | bytes) -> ModelCard:
