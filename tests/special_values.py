@@ -112,6 +112,10 @@ DIFFERENCES: Mapping[str, tuple[frozenset[str], str]] = {
         (frozenset(ENDS), SATURATED),
     ),
     "Pow": (frozenset(ENDS), SATURATED),
+    **dict.fromkeys(
+        ("Bernoulli", "Multinomial", "RandomNormalLike", "RandomUniformLike"),
+        (frozenset(SPRINKLED), "ONNX leaves random numbers open"),
+    ),
     "GlobalAveragePool": (frozenset({"nothing"}), "a mean of nothing is 0, as that of onnxruntime's ReduceMean"),
 }
 """By operator: the kinds of inputs of which its results are not onnxruntime's, and why."""

@@ -11,7 +11,7 @@ from types import ModuleType
 from ..tensor import Tensor
 from .call import OWN_DOMAIN, Call
 from .classical import features, linear_models, n_grams, support_vectors, trees
-from .elementwise import activation, arithmetic, casting, comparison, logical, storage
+from .elementwise import activation, arithmetic, casting, comparison, logical, random_numbers, storage
 from .movement import filling, gather, joining, padding, rearranging, reshaping, scattering, slicing
 from .products import (
     attention,
@@ -75,6 +75,7 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         pooling,
         quantized_products,
         quantizing,
+        random_numbers,
         recurrent,
         reduction,
         reshaping,

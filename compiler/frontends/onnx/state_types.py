@@ -12,6 +12,7 @@ from ...graph.ir import Attribute, Value
 _STATED = {
     ("", "CastLike"): (1, "to"),
     ("", "QuantizeLinear"): (2, "output_dtype"),
+    **{("", op): (0, "dtype") for op in ("Bernoulli", "RandomNormalLike", "RandomUniformLike")},
     ("com.microsoft", "QuantizeLinear"): (2, "output_dtype"),
     ("com.microsoft", "GatherBlockQuantized"): (0, "data_type"),
 }
@@ -36,7 +37,7 @@ def storage_of_results(
 ) -> dict[Value, int]:
     """The numbers of the storage types that results have: the type that an attribute names, or that of an input which
     has the same type by ONNX's schema. `of_inputs` are those of inputs."""
-    named = next((n for a in ("to", "output_dtype") if storage_type(n := attributes.get(a)) is not None), None)
+    named = next((n for a in ("to", "output_dtype", "dtype") if storage_type(n := attributes.get(a)) is not None), None)
     if isinstance(named, int):
         return {v: named for v in results if v is not None}
     given = [(i, of_inputs[v]) for i, v in enumerate(inputs) if v is not None and v in of_inputs]
