@@ -33,7 +33,8 @@ ALLOWED: dict[str, set[str]] = {
     "tensor": CORE,
     "ops": BASE | {"text", "ir", "tensor"},
     "graph": CORE | {"values", "tensor", "ops"},
-    "frontends": CORE | {"text", "ops", "graph"},
+    "custom": {"errors", "dtypes", "system", "ir", "tensor", "ops"},
+    "frontends": CORE | {"text", "ops", "graph", "custom"},
     "formats": {"errors"},
     "pictures": {"errors", "dtypes", "ir", "program", "ops", "graph", "formats"},
     "sounds": {"errors", "dtypes", "ir", "program", "ops", "graph", "formats"},
@@ -65,7 +66,19 @@ ALLOWED: dict[str, set[str]] = {
     | {"text", "values", "bundle", "codegen", "library", "graph", "frontends", "tensor", "passes", "pipeline", "cpu"}
     | {"gpu", "execution", "quantization", "pictures", "sounds", "tokenizers", "answers", "records", RPC},
     "compile_model": BASE
-    | {"ir", "bundle", "frontends", "pictures", "sounds", "tokenizers", "answers", "quantization", "driver", "report"},
+    | {
+        "ir",
+        "bundle",
+        "custom",
+        "frontends",
+        "pictures",
+        "sounds",
+        "tokenizers",
+        "answers",
+        "quantization",
+        "driver",
+        "report",
+    },
     "tune": CORE
     | {"text", "bundle", "codegen", "native", "tensor", "schedule", "pipeline", "cpu", "gpu", "execution"}
     | {"records", "driver"},
@@ -73,7 +86,19 @@ ALLOWED: dict[str, set[str]] = {
     | {"text", "bundle", "graph", "tensor", "passes", "codegen", "glsl", "native", "pipeline", "cpu", "gpu", "driver"},
     "compile_page": {"errors", "program", "system", "text", "bundle", "frontends", "records"}
     | {"quantization", "driver", "tune", "pictures", "sounds", "answers"},
-    "cli": {"errors", "program", "system", "text", "values", "frontends", "bundle", "records", "driver", "tune"}
+    "cli": {
+        "errors",
+        "program",
+        "system",
+        "text",
+        "values",
+        "custom",
+        "frontends",
+        "bundle",
+        "records",
+        "driver",
+        "tune",
+    }
     | {
         "quantization",
         "formats",

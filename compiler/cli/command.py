@@ -244,7 +244,7 @@ def main(
         from .inspect_model import inspect_model
 
         with explained(debug=debug):
-            inspect_model(located(model, lambda line: say(line, err=True)))
+            inspect_model(located(model, lambda line: say(line, err=True)), computed.inputs.operators)
         return
     collect_less_often()
     progress = Progress(error_console(), plain=dump is not None)

@@ -1,4 +1,4 @@
-"""--shape, --dim and --fix: what the user says of a model's inputs."""
+"""--shape, --dim, --fix and --ops: what the user says of a model's inputs and operators."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 import numpy as np
 
+from ..custom.load_operators import operators_of
 from ..errors import InputError
 from ..frontends.model_inputs import NUMBERS, Dim, Extent, ModelInputs, parse_dim
 from .explained import explained
@@ -135,17 +136,27 @@ _OPTIONS = (
         multiple=True,
         help="Make an input a constant: a sampling rate, axes, sizes that are always the same.",
     ),
+    click.option(
+        "--ops",
+        "files",
+        type=click.Path(path_type=Path),
+        metavar="FILE.py",
+        multiple=True,
+        help="Definitions of operators of your own, by webnn_compile.custom. The code of the file is executed. Repeat "
+        "for several files.",
+    ),
 )
 
 
 def input_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Adds the three options to a command, which receives them as `inputs`, a ModelInputs."""
+    """Adds the four options to a command, which receives them as `inputs`, a ModelInputs."""
 
     @functools.wraps(command)
     def wrapped(
         shapes: tuple[tuple[str, Shape], ...],
         dims: tuple[tuple[str, Dim], ...],
         constants: tuple[tuple[str, np.ndarray], ...],
+        files: tuple[Path, ...],
         **others: Any,
     ) -> None:
         with explained(debug=bool(others.get("debug"))):
@@ -153,7 +164,8 @@ def input_options(command: Callable[..., None]) -> Callable[..., None]:
                 sizes = {name: dim.check(name) for name, dim in _by_name("--dim", "sizes", dims).items()}
             except InputError as error:
                 raise click.UsageError(str(error)) from None
-            inputs = ModelInputs(_by_name("--shape", "shapes", shapes), sizes, _by_name("--fix", "values", constants))
+            given, fixed = _by_name("--shape", "shapes", shapes), _by_name("--fix", "values", constants)
+            inputs = ModelInputs(given, sizes, fixed, operators_of(files))
         command(inputs=inputs, **others)
 
     for option in reversed(_OPTIONS):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.table import Table
 
+from ..custom.table import CustomOperators
 from ..frontends.importers import describe_model, find_importer
 from ..frontends.model_card import ModelCard, Port
 from ..text.size import size
@@ -14,9 +15,10 @@ from .target_table import WIDTH
 from .terminal import is_terminal, say, show_table
 
 
-def inspect_model(path: Path) -> None:
-    """Prints the card of the model. Raises InputError for what is no model."""
-    card = describe_model(path)
+def inspect_model(path: Path, custom: CustomOperators) -> None:
+    """Prints the card of the model, of which the user defines the operators of `custom`. Raises InputError for what is
+    no model."""
+    card = describe_model(path, custom)
     say(f"{card.name}: {find_importer(path).name}, {size(path.stat().st_size)}")
     width = None if is_terminal() else WIDTH
     facts = Table(box=None, show_header=False, pad_edge=False)
@@ -25,8 +27,10 @@ def inspect_model(path: Path) -> None:
     operators.add_column("operator", no_wrap=True)
     operators.add_column("nodes", justify="right")
     operators.add_column("targets")
+    own = {o.name: f"all, by {Path(o.file).name}" for o in custom}
     rows = (
-        (name, count, "not supported" if name in card.unsupported else "all") for name, count in card.operators.items()
+        (name, count, "not supported" if name in card.unsupported else own.get(name, "all"))
+        for name, count in card.operators.items()
     )
     say("")
     show_table(operators, rows, width=width)

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from ..custom.table import NO_OPERATORS, CustomOperators
 from ..errors import InputError
 from ..graph.ir import Graph
 from ..system.limits import CompileMemory
@@ -42,7 +43,7 @@ class Importer:
     first_bytes: tuple[tuple[int, bytes], ...]
     is_model: Callable[[object], bool]
     load: Callable[[Model, ModelInputs, CompileMemory | None], Graph]
-    describe: Callable[[Model], ModelCard]
+    describe: Callable[[Model, CustomOperators], ModelCard]
     to_onnx: Callable[[Model], onnx.ModelProto] | None = None
 
     def recognised(self, head: bytes) -> int:
@@ -62,10 +63,10 @@ def _load_onnx(model: Model, inputs: ModelInputs, memory: CompileMemory | None) 
     return import_onnx(model, inputs, memory)
 
 
-def _describe_onnx(model: Model) -> ModelCard:
+def _describe_onnx(model: Model, custom: CustomOperators) -> ModelCard:
     from .onnx.describe import describe
 
-    return describe(model)
+    return describe(model, custom)
 
 
 def _need(format: str, *packages: str) -> None:
@@ -100,8 +101,8 @@ def _load_torch(model: Model, inputs: ModelInputs, memory: CompileMemory | None)
     return _load_onnx(_export_torch(model), inputs, memory)
 
 
-def _describe_torch(model: Model) -> ModelCard:
-    card = _describe_onnx(_export_torch(model))
+def _describe_torch(model: Model, custom: CustomOperators) -> ModelCard:
+    card = _describe_onnx(_export_torch(model), custom)
     return replace(card, name=Path(model).name) if isinstance(model, str | Path) else card
 
 
@@ -135,7 +136,7 @@ def _converted(
         graph: Graph = folder().import_model(model, inputs, memory)
         return graph
 
-    def describe(model: Model) -> ModelCard:
+    def describe(model: Model, _: CustomOperators) -> ModelCard:
         card: ModelCard = folder().describe(model)
         return card
 
@@ -176,10 +177,11 @@ def as_onnx(model: Model) -> Path | bytes:
     return converted if isinstance(converted, bytes) else bytes(converted.SerializeToString())
 
 
-def describe_model(model: Model) -> ModelCard:
-    """Describes the file, its free dimensions included. Raises InputError for what no importer reads."""
+def describe_model(model: Model, custom: CustomOperators = NO_OPERATORS) -> ModelCard:
+    """Describes the file, its free dimensions included; the user defines the operators of `custom`. Raises InputError
+    for what no importer reads."""
     found = _here(model)
-    return find_importer(found).describe(found)
+    return find_importer(found).describe(found, custom)
 
 
 def _here(model: Model) -> Model:

@@ -1,4 +1,4 @@
-"""The user's options for a model's inputs: shapes, sizes of named dimensions, constants."""
+"""The user's options for an import: shapes, sizes of named dimensions, constants, and operators of the user's."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..custom.table import NO_OPERATORS, CustomOperators
 from ..errors import InputError
 
 Extent = int | str
@@ -50,23 +51,26 @@ DimLike = Dim | int | tuple[int, int] | tuple[int, int, int]
 @dataclass(frozen=True, slots=True)
 class ModelInputs:
     """`shapes` by input, of numbers and names; `dims` by the name of a dimension, or of an input that is a size;
-    `constants` by input."""
+    `constants` by input. `operators` are those that the user defines."""
 
     shapes: Mapping[str, tuple[Extent, ...]] = field(default_factory=dict)
     dims: Mapping[str, Dim] = field(default_factory=dict)
     constants: Mapping[str, np.ndarray] = field(default_factory=dict)
+    operators: CustomOperators = NO_OPERATORS
 
 
 def model_inputs(
     shapes: Mapping[str, Sequence[Extent]] | None = None,
     dims: Mapping[str, DimLike] | None = None,
     constants: Mapping[str, object] | None = None,
+    operators: CustomOperators = NO_OPERATORS,
 ) -> ModelInputs:
     """Raises InputError for what is no range of sizes."""
     return ModelInputs(
         {name: tuple(shape) for name, shape in (shapes or {}).items()},
         {name: _dim(name, value).check(name) for name, value in (dims or {}).items()},
         {name: np.asarray(value) for name, value in (constants or {}).items()},
+        operators,
     )
 
 

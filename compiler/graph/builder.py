@@ -18,10 +18,12 @@ from ..errors import UnsupportedError
 from ..ir.nodes import Scalar
 from ..ir.reduction import Reduce
 from ..ir.sizes import Size, capacities
+from ..ops import OperatorFn
 from ..program.dimensions import Dimension
 from ..system.limits import FOLD_BYTES, FOLD_STEPS, CompileMemory, check_elements
 from ..tensor import Tensor
-from ..tensor.computed_sizes import NONE, definition
+from ..tensor.computed_sizes import NONE
+from ..tensor.computed_sizes import definition as definition_of
 from ..tensor.evaluate import depends_only_on_constants, evaluate, unevaluated
 from ..tensor.fold_tensor import GROWTH, grows, may_prepare
 from .contents import contents, hashable
@@ -82,20 +84,22 @@ class Builder:
         domain: str = "",
         regions: tuple[Graph, ...] = (),
         sizes: Mapping[str, Scalar] = NONE,
+        definition: OperatorFn | None = None,
     ) -> tuple[Value | None, ...]:
         """Adds a node of an operator of `domain`, whose version is `opset`; an empty name among `outputs` is an output
         without readers (None in the result). `regions` were built by builders inside this one. `sizes` are those of the
-        node that this one is a copy of.
+        node that this one is a copy of; `definition` is that of an operator of the user's.
 
         Raises UnsupportedError where the operator is unknown or does not support its attributes.
         """
-        draft = Node(op_type, name, tuple(inputs), tuple(None for _ in outputs), attributes, opset, domain, regions)
-        with definition(name, sizes) as defined:
+        unnamed = tuple(None for _ in outputs)
+        draft = Node(op_type, name, tuple(inputs), unnamed, attributes, opset, domain, regions, definition=definition)
+        with definition_of(name, sizes) as defined:
             tensors = self._tensors(draft)
         if defined.own and not sizes:
             same = self._computing.setdefault(self._key(draft), defined.own)
             if same is not defined.own:
-                with definition(name, same) as defined:
+                with definition_of(name, same) as defined:
                     tensors = self._tensors(draft)
         if len(tensors) < len([o for o in outputs if o]):
             raise UnsupportedError(

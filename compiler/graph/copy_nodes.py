@@ -45,7 +45,9 @@ class Copier:
         inputs = [None if v is None else now[v] for v in node.inputs]
         outputs = ["" if v is None else self.name(v) for v in node.outputs]
         attributes, kind = self.attributes(node.attributes), (node.opset, node.domain)
-        values = builder.node(node.op_type, node.name, inputs, attributes, outputs, *kind, regions, node.sizes)
+        values = builder.node(
+            node.op_type, node.name, inputs, attributes, outputs, *kind, regions, node.sizes, node.definition
+        )
         now.update((old, new) for old, new in zip(node.outputs, values, strict=False) if old and new)
 
     def _region(self, region: Graph, builder: Builder, now: Now) -> Graph:

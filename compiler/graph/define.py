@@ -113,7 +113,7 @@ def _inner(results: Sequence[Tensor], operands: Sequence[Tensor]) -> set[Tensor]
 
 
 def _define_operator(node: Node, tensors: Mapping[Value, Tensor], refuse: Refuse) -> tuple[Tensor, ...]:
-    fn = OPERATORS.get((node.domain, node.op_type))
+    fn = node.definition or OPERATORS.get((node.domain, node.op_type))
     if fn is None:
         raise UnsupportedError(
             f"{node.op} (node {node.name!r}): this operator is not supported; replace it in the model"

@@ -28,6 +28,7 @@ import numpy as np
 from ..dtypes import DType
 from ..ir.nodes import Scalar
 from ..ir.sizes import Size, shown
+from ..ops import OperatorFn
 from ..ops.call import operator_name
 from ..program.dimensions import Dimension
 from ..tensor.tensor import Bounds
@@ -59,7 +60,7 @@ class Value:
 class Node:
     """One operator. `name` is the ONNX node name, `domain` that of the operator ("" for ai.onnx) and `opset` its
     version. Absent optional inputs and unused outputs are None. `sizes` are those that it computes: nodes that compute
-    the same have the same."""
+    the same have the same. `definition` is that of an operator of the user's; None where `ops` defines it."""
 
     op_type: str
     name: str
@@ -70,6 +71,7 @@ class Node:
     domain: str = ""
     regions: tuple[Graph, ...] = ()
     sizes: Mapping[str, Scalar] = field(default_factory=dict)
+    definition: OperatorFn | None = None
 
     @property
     def reads(self) -> tuple[Value, ...]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import onnx
 
+from ...custom.table import CustomOperators
 from ...graph.ir import Graph
 from .fix_shapes import InputShapes
 from .handlers import HANDLERS
@@ -23,12 +24,14 @@ def build_graph(
     weights: Weights,
     source: Source,
     problems: Problems,
+    custom: CustomOperators,
 ) -> Graph:
     """The Graph of `model`, whose inputs have `shapes` and whose functions are inlined.
 
-    `types` are what ONNX infers: they let importing continue after a node that is not supported.
+    `types` are what ONNX infers: they let importing continue after a node that is not supported. `custom` are the
+    operators that the user defines.
     """
-    build = Import(model, shapes, types, weights, source, problems, HANDLERS)
+    build = Import(model, shapes, types, weights, source, problems, HANDLERS, custom)
     build.nodes(model.graph.node, build.main)
     outputs = [build.output(v.name) for v in model.graph.output]
     problems.raise_if_any()

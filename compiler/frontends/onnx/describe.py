@@ -9,7 +9,9 @@ from pathlib import Path
 
 import onnx
 
+from ...custom.table import NO_OPERATORS, CustomOperators
 from ...dtypes import F32, STORAGE_TYPES
+from ...ops.call import operator_name
 from ..model_card import ModelCard, Port
 from .fix_shapes import declared_shape
 from .handlers import is_supported
@@ -23,8 +25,9 @@ _LICENCE = ("license", "licence")
 """Keys of metadata."""
 
 
-def describe(model: str | Path | bytes | onnx.ModelProto) -> ModelCard:
-    """Raises InputError for what is no ONNX model."""
+def describe(model: str | Path | bytes | onnx.ModelProto, custom: CustomOperators = NO_OPERATORS) -> ModelCard:
+    """Describes a file, of which the user defines the operators of `custom`. Raises InputError for what is no ONNX
+    model."""
     proto, source = read_model(model)
     tensors = [*proto.graph.initializer, *(t.values for t in proto.graph.sparse_initializer)]
     weights = {t.name for t in tensors}
@@ -33,7 +36,7 @@ def describe(model: str | Path | bytes | onnx.ModelProto) -> ModelCard:
         name=source.name,
         producer=f"{proto.producer_name} {proto.producer_version}".strip(),
         opset=opset,
-        operators=dict(Counter(n.op_type for n in proto.graph.node).most_common()),
+        operators=dict(Counter(map(_name, proto.graph.node)).most_common()),
         parameters=sum(prod(t.dims) for t in tensors),
         inputs=tuple(_port(v) for v in proto.graph.input if v.name not in weights),
         outputs=tuple(_port(v) for v in proto.graph.output),
@@ -41,7 +44,7 @@ def describe(model: str | Path | bytes | onnx.ModelProto) -> ModelCard:
         description=proto.doc_string.strip() or _said(proto, "description"),
         author=_said(proto, "author"),
         weights=_weights(tensors),
-        unsupported=_unsupported(proto),
+        unsupported=_unsupported(proto, custom),
     )
 
 
@@ -55,11 +58,16 @@ def _weights(tensors: Iterable[onnx.TensorProto]) -> dict[str, int]:
     return dict(found.most_common())
 
 
-def _unsupported(proto: onnx.ModelProto) -> tuple[str, ...]:
+def _unsupported(proto: onnx.ModelProto, custom: CustomOperators) -> tuple[str, ...]:
     """The operators that are neither taken nor functions of the model."""
     functions = {(f.domain, f.name) for f in proto.functions}
-    nodes = (n for n in proto.graph.node if (n.domain, n.op_type) not in functions and not is_supported(_kind(n)))
-    return tuple(dict.fromkeys(n.op_type for n in nodes))
+    nodes = (n for n in proto.graph.node if (n.domain, n.op_type) not in functions)
+    return tuple(dict.fromkeys(_name(n) for n in nodes if not is_supported(_kind(n), custom)))
+
+
+def _name(node: onnx.NodeProto) -> str:
+    """The name of its operator, with a domain that is not ONNX's."""
+    return operator_name(_kind(node).domain, node.op_type)
 
 
 def _kind(node: onnx.NodeProto) -> onnx.NodeProto:

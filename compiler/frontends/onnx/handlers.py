@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import onnx
 
+from ...custom.table import NO_OPERATORS, CustomOperators
 from ...ops import OPERATORS
 from .control_flow import CONTROL_FLOW
 from .import_nodes import Handler
@@ -15,6 +16,7 @@ from .sequences import SEQUENCES
 HANDLERS: Mapping[str, Handler] = {**CONTROL_FLOW, **SEQUENCES}
 
 
-def is_supported(node: onnx.NodeProto) -> bool:
-    """Whether the importer supports a node of this kind."""
-    return (node.domain, node.op_type) in OPERATORS or is_onnx(node, "Constant", *HANDLERS)
+def is_supported(node: onnx.NodeProto, custom: CustomOperators = NO_OPERATORS) -> bool:
+    """Whether the importer supports a node of this kind, with operators of the user's."""
+    key = node.domain, node.op_type
+    return key in OPERATORS or key in custom or is_onnx(node, "Constant", *HANDLERS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import onnx
@@ -12,7 +13,7 @@ from ...graph.ir import Graph
 from ...system.limits import CompileMemory
 from ..model_inputs import ModelInputs
 from .build_graph import build_graph
-from .check_model import check_model
+from .check_model import all_nodes, check_model
 from .check_names import check_names
 from .check_types import check_types
 from .convert_old import convert_old
@@ -36,9 +37,9 @@ def import_model(
     """The graph of an ONNX model of any opset, every size known at build or an expression of scalars, and
     everything constant folded.
 
-    `inputs` say how long dimensions are, and which inputs are constants; `memory` counts the bytes of constants, by
-    default against this machine's. Raises InputError for what is no valid model, or does not fit `inputs` or `memory`,
-    and one UnsupportedError that names everything that is not supported.
+    `inputs` say how long dimensions are, which inputs are constants, and how operators of the user's are defined;
+    `memory` counts the bytes of constants, by default against this machine's. Raises InputError for what is no valid
+    model, or does not fit `inputs` or `memory`, and one UnsupportedError that names everything that is not supported.
     """
     proto, source = read_model(model, memory)
     check_names(proto, source)
@@ -93,8 +94,9 @@ def _import(proto: onnx.ModelProto, source: Source, inputs: ModelInputs) -> Grap
     weights = fix_inputs(skeleton, weights, inputs.constants, source)
     embed_external(skeleton, source)
     sort_nodes(skeleton)
-    problems = Problems(source.name, check_model(skeleton, source), is_supported)
-    skeleton = inline_functions(skeleton, source)
+    custom = inputs.operators
+    problems = Problems(source.name, check_model(skeleton, source), partial(is_supported, custom=custom), custom)
+    skeleton = inline_functions(skeleton, source, custom)
     try:
         shapes = fix_shapes(skeleton, inputs, weights, source)
     except InputError:
@@ -103,4 +105,7 @@ def _import(proto: onnx.ModelProto, source: Source, inputs: ModelInputs) -> Grap
             problems.check_kind(node)
         problems.raise_if_any()
         raise
-    return build_graph(skeleton, shapes, check_types(skeleton, weights, source), weights, source, problems)
+    graph = build_graph(skeleton, shapes, check_types(skeleton, weights, source), weights, source, problems, custom)
+    # Last: where a name is wrong, the error is first that the model's operator is not supported.
+    custom.check_use((n.domain, n.op_type) for n in all_nodes(skeleton.graph.node))
+    return graph

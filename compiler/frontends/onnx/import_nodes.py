@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import onnx
 
+from ...custom.table import CustomOperators
 from ...dtypes import STORAGE_TYPES
 from ...errors import InputError, InternalError, UnsupportedError, WebnnCompileError
 from ...graph.builder import Builder
@@ -66,7 +67,7 @@ class Attempt:
 
 class Import:
     """One import: `main` is the model's graph, `deciding_inputs` those of its values. `handlers` are of the operators
-    of ai.onnx that become something else than a node."""
+    of ai.onnx that become something else than a node, `custom` operators that the user defines."""
 
     def __init__(
         self,
@@ -77,8 +78,10 @@ class Import:
         source: Source,
         problems: Problems,
         handlers: Mapping[str, Handler],
+        custom: CustomOperators,
     ) -> None:
         self._handlers = handlers
+        self._custom = custom
         self._shapes = shapes
         self._types = types
         self._weights = weights
@@ -163,7 +166,8 @@ class Import:
             stated = state_type(node, lambda i: self._element_type(node.input[i], inputs[i]))
             attributes = {**stated, **read_attributes(node, name, self._source)}
             opset = self._opsets[node.domain]
-            results = frame.builder.node(node.op_type, name, inputs, attributes, outputs, opset, node.domain)
+            kind, definition = (opset, node.domain), self._custom.find(node.domain, node.op_type, opset, name)
+            results = frame.builder.node(node.op_type, name, inputs, attributes, outputs, *kind, definition=definition)
             self._storage.update(storage_of_results(node, opset, inputs, results, attributes, self._storage))
             return results
         except UnsupportedError as error:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import onnx
 from onnx import helper, inliner
 
+from ...custom.table import NO_OPERATORS, CustomOperators
 from ...errors import InputError
 from ...ops import OPERATORS
 from .check_calls import check_calls, check_count
+from .check_model import all_nodes
 from .handlers import is_supported
 from .hide_shape_operands import hide_shape_operands, show_shape_operands
+from .prefer_custom import prefer_custom
 from .read_model import Source
 from .write_defaults import write_defaults
 
@@ -17,16 +20,19 @@ _LARGEST_BODY = 100
 """Nodes by which ONNX defines an operator, where that depends on the types of its inputs."""
 
 
-def inline_functions(model: onnx.ModelProto, source: Source) -> onnx.ModelProto:
-    """`model` without functions of its own, and without operators that ONNX itself defines by supported ones.
+def inline_functions(model: onnx.ModelProto, source: Source, custom: CustomOperators = NO_OPERATORS) -> onnx.ModelProto:
+    """`model` without functions of its own, and without operators that ONNX itself defines by supported ones. Operators
+    of `custom` stay, though the model have a function of the same name.
 
     Bodies written for another opset are converted to that of the model. Raises InputError where too many nodes would
     come of it.
     """
+    model = prefer_custom(model, custom)
     check_calls(model, source)
     # Inlining infers types where it converts versions, and where the body depends on them.
     hidden = hide_shape_operands(model, source)
     if model.functions:
+        versions = {i.domain: i.version for f in model.functions for i in f.opset_import}
         model = _with_one_opset(model)
         try:
             model = inliner.inline_local_functions(model, convert_version=True)
@@ -36,7 +42,8 @@ def inline_functions(model: onnx.ModelProto, source: Source) -> onnx.ModelProto:
             ) from None
         imported = {i.domain for i in model.opset_import}
         model.opset_import.extend(
-            helper.make_opsetid(domain, 1) for domain in sorted({n.domain for n in model.graph.node} - imported)
+            helper.make_opsetid(domain, versions.get(domain, 1))
+            for domain in sorted({n.domain for n in all_nodes(model.graph.node)} - imported)
         )
     versions = {i.domain: i.version for i in model.opset_import}
     for op in sorted({n.op_type for n in model.graph.node if not n.domain and ("", n.op_type) not in OPERATORS}):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import onnx
 
+from ...custom.table import NO_OPERATORS, CustomOperators
 from ...errors import UnsupportedError
 from ...ops.call import operator_name
 from .check_model import NOT_IN_OPSET
@@ -22,8 +23,15 @@ def is_onnx(node: onnx.NodeProto, *op_types: str) -> bool:
 class Problems:
     """The problems found so far; `raise_if_any` turns it into one UnsupportedError."""
 
-    def __init__(self, source: str, opset: int, is_supported: Callable[[onnx.NodeProto], bool]) -> None:
+    def __init__(
+        self,
+        source: str,
+        opset: int,
+        is_supported: Callable[[onnx.NodeProto], bool],
+        custom: CustomOperators = NO_OPERATORS,
+    ) -> None:
         self._is_supported = is_supported
+        self._custom = custom
         self._source = source
         self._opset = opset
         self._kinds: dict[tuple[str, str], list[onnx.NodeProto]] = {}
@@ -39,7 +47,7 @@ class Problems:
 
     def afresh(self) -> Problems:
         """None yet, of the same model."""
-        return Problems(self._source, self._opset, self._is_supported)
+        return Problems(self._source, self._opset, self._is_supported, self._custom)
 
     def extend(self, other: Problems) -> None:
         """Adds those of `other`."""
@@ -81,9 +89,17 @@ class Problems:
         attributes = [f"{name}={_some(list(seen), ' or ')}" for name, seen in sorted(values.items())]
         names = [repr(n.name or n.output[0]) for n in nodes if n.name or n.output]
         other = _other_export(domain, nodes[0].op_type)
-        advice = [] if other is None else [other]
+        advice = [other] if other is not None else self._own() if domain not in _OF_ONNX else []
         return "; ".join([f"{op}: {count} {_some(names, ', ')}".rstrip(), *attributes, *advice])
 
+    def _own(self) -> list[str]:
+        """How the user may define an operator of a domain that is not ONNX's."""
+        defined = ", ".join(f"{o.name} ({o.place})" for o in self._custom)
+        more = f", which has these so far: {defined}" if defined else ""
+        return [f"define it in a file for --ops{more}"]
+
+
+_OF_ONNX = ("", NOT_IN_OPSET, "ai.onnx.training", "ai.onnx.preview.training")
 
 _OF_OPTIMISERS = ("Fused", "Skip", "Bias", "NhwcMaxPool", "Nchwc")
 """How operators begin that onnxruntime's optimiser puts in place of others."""
