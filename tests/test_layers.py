@@ -63,7 +63,8 @@ ALLOWED: dict[str, set[str]] = {
     "records": BASE | {"ir"} | {"tensor", "schedule", "pipeline"},
     "driver": CORE
     | TARGETS
-    | {"text", "values", "bundle", "codegen", "library", "graph", "frontends", "tensor", "passes", "pipeline", "cpu"}
+    | {"text", "values", "bundle", "codegen", "library", "graph", "custom", "frontends", "tensor", "passes"}
+    | {"pipeline", "cpu"}
     | {"gpu", "execution", "quantization", "pictures", "sounds", "tokenizers", "answers", "records", RPC},
     "compile_model": BASE
     | {

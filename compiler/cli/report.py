@@ -117,6 +117,8 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
     yield "cache", _cache(report.cache)
     for c in report.comparisons:
         yield "verified", f"{c.backend}: largest error {c.error:.1e}, of {c.output}; {c.tolerance:.1e} is allowed"
+    for name, by in report.references.items():
+        yield "", f"{name}, which onnxruntime lacks, {by}"
     for backend, why in report.uncompared.items():
         yield "", f"{backend} was not compared: {why}"
     if report.quantization is not None:
@@ -317,6 +319,7 @@ def write_report(report: Report, path: Path) -> None:
             {"backend": c.backend, "output": c.output, "error": c.error, "tolerance": c.tolerance}
             for c in report.comparisons
         ],
+        **({"references": dict(report.references)} if report.references else {}),
         **({} if report.quantization is None else {"quantization": quantization_data(report.quantization)}),
         "winograd": [{"node": e.node, "tile": e.tile, "error": e.error, "direct": e.direct} for e in report.layers],
         "files": [{"name": f.name, "bytes": f.bytes, "kind": f.kind} for f in report.files],

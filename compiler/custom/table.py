@@ -24,6 +24,9 @@ class CustomOperators:
     def __contains__(self, key: Key) -> bool:
         return key in self.versions
 
+    def __bool__(self) -> bool:
+        return bool(self.versions)
+
     def __iter__(self) -> Iterator[CustomOperator]:
         return (o for versions in self.versions.values() for o in versions)
 

@@ -272,6 +272,7 @@ def _verified_before(model: Source, work: Work, report: Report) -> Artifact:
     _make_artifact(model, part(answers=(), labels=None, profiles={}, golden=False), plain)
     artifact = _make_artifact(model, part(verify=False), report)
     report.comparisons, report.uncompared, report.layers = plain.comparisons, plain.uncompared, plain.layers
+    report.references = plain.references
     return artifact
 
 
@@ -339,7 +340,9 @@ def _verify(model: Source, lowered: Lowered, report: Report, work: Work, weights
         pictures=work.pictures,
         sounds=work.sounds,
         text=work.text,
+        custom=work.options.inputs.operators,
     )
+    report.references = reference.by
     models: list[Runnable] = [run_native(lowered, work), *(report.wasm.models if report.wasm else ())]
     for device in report.devices:
         if device.halves:
@@ -351,7 +354,7 @@ def _verify(model: Source, lowered: Lowered, report: Report, work: Work, weights
     wrong = [c for c in comparisons if not c.ok]
     if wrong:
         worst = "; ".join(f"{c.backend}: output {c.output!r} errs by {c.error:.3g}" for c in wrong)
-        message = f"--verify: results differ from onnxruntime's by more than {wrong[0].tolerance:.1g} ({worst})"
+        message = f"--verify: results differ from {reference.described} by more than {wrong[0].tolerance:.1g} ({worst})"
         if halves:
             raise InputError(
                 f"{message}; float16 is too coarse for this model: leave --precision {work.options.precision} out"

@@ -70,6 +70,7 @@ class Report:
     unused: list[str] = field(default_factory=list)
     damaged: int = 0
     comparisons: list[Comparison] = field(default_factory=list)
+    references: Mapping[str, str] = field(default_factory=dict)
     uncompared: dict[str, str] = field(default_factory=dict)
     layers: list[LayerError] = field(default_factory=list)
     quantization: Quantization | None = None

@@ -9,9 +9,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..custom.table import NO_OPERATORS, CustomOperators
 from ..errors import InputError
 from ..frontends.onnx.number_labels import numbered_file
 from ..frontends.onnx.perturb_weights import perturb_weights
+from ..frontends.onnx.split_custom import SplitModel
 from ..ir.nodes import Scalar
 from ..pictures.prepare import prepare_words
 from ..pictures.take_pictures import PictureInput
@@ -21,6 +23,7 @@ from ..sounds.prepare import prepare_samples
 from ..sounds.take_sounds import SoundInput
 from ..tokenizers.take_text import TextInput
 from ..values.draw_inputs import draw_inputs, largest_sizes
+from .split_session import SplitSession
 
 Array = np.ndarray
 
@@ -76,7 +79,7 @@ class Reference:
 
     Its sensitivity is the change of its outputs with optimisations on and every float input replaced by the next larger
     one, or by the nearest float16. Where a model quantises between layers, optimisations compute in int8, which on some
-    processors saturates: there it is the change with larger weights.
+    processors saturates: there it is the change with larger weights. `by` says by custom operator what computes it.
     """
 
     def __init__(
@@ -91,9 +94,11 @@ class Reference:
         pictures: Sequence[PictureInput] = (),
         sounds: Sequence[SoundInput] = (),
         text: Sequence[TextInput] = (),
+        custom: CustomOperators = NO_OPERATORS,
     ) -> None:
         """`tolerance` without sensitivity; `constants` are inputs of the model that the compiled one lacks, `pictures`
-        and `sounds` those that take pixels and samples there, `text` says which take tokens. Raises InputError where
+        and `sounds` those that take pixels and samples there, `text` says which take tokens. Operators of `custom`,
+        which onnxruntime lacks, are computed by their references, or else by their definitions. Raises InputError where
         onnxruntime is missing or rejects the model, and for pictures without Pillow."""
         try:
             import onnxruntime
@@ -104,16 +109,18 @@ class Reference:
         options.log_severity_level = 3
         generator = np.random.default_rng(0)
         self.runs: list[_Run] = []
+        self.by: Mapping[str, str] = {}
         sensitivity = 0.0
         try:
             source = numbered_file(model)
-            exact = _session(onnxruntime, options, source, levels.ORT_DISABLE_ALL)
+            exact = _session(onnxruntime, options, source, levels.ORT_DISABLE_ALL, custom)
             moved = perturb_weights(source)
             other = (
-                _session(onnxruntime, options, source, levels.ORT_ENABLE_ALL)
+                _session(onnxruntime, options, source, levels.ORT_ENABLE_ALL, custom)
                 if moved is None
-                else _session(onnxruntime, options, moved, levels.ORT_DISABLE_ALL)
+                else _session(onnxruntime, options, moved, levels.ORT_DISABLE_ALL, custom)
             )
+            self.by = exact.references if isinstance(exact, SplitSession) else {}
             fixed = _fixed(exact, constants or {})
             for scalars in _draw_sizes(dimensions, generator):
                 feeds = draw_inputs(inputs, dimensions, scalars, generator)
@@ -134,6 +141,11 @@ class Reference:
             raise InputError(f"--verify: onnxruntime cannot run {name}: {error}") from None
         self._tolerance = min(max(tolerance, CONDITION * sensitivity), 1.0)
 
+    @property
+    def described(self) -> str:
+        """The results, in words."""
+        return "onnxruntime's" + (" and custom operators'" if self.by else "")
+
     def compare(self, model: Runnable) -> Comparison:
         """Runs `model` on the same inputs."""
         worst = Comparison(model.backend, 0.0, next(iter(self.runs[0].outputs)), self._tolerance)
@@ -145,10 +157,14 @@ class Reference:
         return worst
 
 
-def _session(onnxruntime: Any, options: Any, model: Path | bytes, level: object) -> Any:
-    options.graph_optimization_level = level
-    source = model if isinstance(model, bytes) else str(model)
-    return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+def _session(onnxruntime: Any, options: Any, model: Path | bytes, level: object, custom: CustomOperators) -> Any:
+    def session(source: bytes | str) -> Any:
+        options.graph_optimization_level = level
+        return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+
+    if custom:
+        return SplitSession(SplitModel(model, custom), session)
+    return session(model if isinstance(model, bytes) else str(model))
 
 
 def _run(session: Any, inputs: dict[str, Array]) -> dict[str, Array]:

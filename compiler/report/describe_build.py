@@ -41,6 +41,8 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
     for c in report.comparisons:
         error = f"largest error {c.error:.1e}, of {c.output}; {c.tolerance:.1e} is allowed"
         yield f"Verified, {c.backend}", error
+    for name, by in report.references.items():
+        yield f"Verified with {name}", by
 
 
 def _tensor(t: TensorSpec) -> str:

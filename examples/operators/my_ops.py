@@ -28,9 +28,7 @@ def rms_norm(call: Call) -> tuple[Tensor, Tensor]:
     epsilon = call.attribute("epsilon", 1e-5)
     total = reduce_axes(f"{call.name}.total", "sum", x.shape, (last,), (x,), lambda *i: x[i] * x[i])
     mean = compute(f"{call.name}.mean", total.shape, (total,), lambda *i: total[i] / number(length, x.dtype))
-    y = compute(
-        call.name, x.shape, (x, scale, mean), lambda *i: x[i] / sqrt(mean[i[:-1]] + epsilon) * scale[i[-1]]
-    )
+    y = compute(call.name, x.shape, (x, scale, mean), lambda *i: x[i] / sqrt(mean[i[:-1]] + epsilon) * scale[i[-1]])
     return y, mean
 
 

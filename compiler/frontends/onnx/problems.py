@@ -75,7 +75,7 @@ class Problems:
         listed = "".join(f"\n  {line}" for line in lines)
         raise UnsupportedError(
             f"{self._source} (opset {self._opset}) needs what is not supported, {len(lines)} in all:{listed}\n"
-            "Replace or remove these in the model, or export it in another way."
+            f"Replace or remove these in the model, or export it in another way{self._own()}."
         )
 
     def _describe(self, domain: str, op: str, nodes: list[onnx.NodeProto]) -> str:
@@ -89,17 +89,19 @@ class Problems:
         attributes = [f"{name}={_some(list(seen), ' or ')}" for name, seen in sorted(values.items())]
         names = [repr(n.name or n.output[0]) for n in nodes if n.name or n.output]
         other = _other_export(domain, nodes[0].op_type)
-        advice = [other] if other is not None else self._own() if domain not in _OF_ONNX else []
+        advice = [] if other is None else [other]
         return "; ".join([f"{op}: {count} {_some(names, ', ')}".rstrip(), *attributes, *advice])
 
-    def _own(self) -> list[str]:
-        """How the user may define an operator of a domain that is not ONNX's."""
+    def _own(self) -> str:
+        """How the user may define operators of domains that are not ONNX's; empty where there are none."""
+        if all(domain in _OF_ONNX for domain, _ in self._kinds):
+            return ""
         defined = ", ".join(f"{o.name} ({o.place})" for o in self._custom)
-        more = f", which has these so far: {defined}" if defined else ""
-        return [f"define it in a file for --ops{more}"]
+        more = f", where those are defined: {defined}" if defined else ""
+        return f'; define operators of other domains in a file for --ops (in Python, operators=["FILE.py"]){more}'
 
 
-_OF_ONNX = ("", NOT_IN_OPSET, "ai.onnx.training", "ai.onnx.preview.training")
+_OF_ONNX = ("", NOT_IN_OPSET)
 
 _OF_OPTIMISERS = ("Fused", "Skip", "Bias", "NhwcMaxPool", "Nchwc")
 """How operators begin that onnxruntime's optimiser puts in place of others."""
