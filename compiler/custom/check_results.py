@@ -11,7 +11,7 @@ from ..tensor import Tensor
 
 
 def results_of(returned: object, call: Call) -> tuple[Tensor, ...] | str:
-    """The tensors that a definition returned for `call`, or what is wrong with them."""
+    """The tensors that a definition returned for `call`, or a description of what is wrong with them."""
     results = tuple(returned) if isinstance(returned, tuple | list) else (returned,)
     for t in results:
         if not isinstance(t, Tensor):
@@ -29,7 +29,7 @@ def _kind(value: object) -> str:
 
 
 def _fault_of_bodies(results: Sequence[Tensor], call: Call) -> str | None:
-    """What is wrong with the bodies of the tensors between the inputs and `results`; None where they are right."""
+    """Describes a wrong body among the tensors between the inputs and `results`; None where all are right."""
     given = {t for t in call.inputs if t is not None}
     seen: set[Tensor] = set()
     rest = list(results)

@@ -22,7 +22,7 @@ model with fast mathematics."""
 
 
 def describe_reference(op: CustomOperator) -> str:
-    """What computes the operator for --verify."""
+    """Describes how --verify computes the operator."""
     if op.reference is None:
         return "by its definition, in the interpreter: generated code is compared, not the definition with another"
     return f"by {getattr(op.reference, '__name__', 'its reference')} of {op.place.partition(':')[0]}"

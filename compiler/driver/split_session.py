@@ -23,7 +23,7 @@ class SplitSession:
 
     @property
     def references(self) -> Mapping[str, str]:
-        """What computes each custom operator, in words."""
+        """Describes how each custom operator is computed."""
         return {s.operator.name: describe_reference(s.operator) for s in self._split.steps if isinstance(s, CustomNode)}
 
     def get_inputs(self) -> Sequence[Port]:

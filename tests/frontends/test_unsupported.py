@@ -38,7 +38,10 @@ def test_every_kind_with_counts_names_and_attributes() -> None:
     assert lines[1] == "  Elu: 5 nodes 'elu1', 'elu2', 'e3', ...; alpha=0.5 or 2"
     assert lines[2] == "  Erf: 1 node 'erf'"
     assert lines[3] == "  com.example.FusedThing: 1 node 'fused'; mode='fast'; sizes=[1, 2, 3, ...]"
-    assert lines[4] == "Replace or remove these in the model, or export it in another way."
+    assert lines[4] == (
+        "Replace or remove these in the model, or export it in another way; define operators of other domains in a "
+        'file for --ops (in Python, operators=["FILE.py"]).'
+    )
 
 
 def test_operator_unknown_to_the_opset() -> None:
