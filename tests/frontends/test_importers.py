@@ -99,7 +99,7 @@ def test_an_importer_in_the_table_is_used_and_named(tmp_path: Path, monkeypatch:
         nodes = [node(op, [values[i]], [values[i + 1]]) for i, op in enumerate(words)]
         return import_onnx(model(nodes, {"x": (2, "n")}, ["y"]), shapes, memory)
 
-    def describe(given: Any) -> ModelCard:
+    def describe(given: Any, _: Any) -> ModelCard:
         words = Path(given).read_text().split()[1:]
         return ModelCard(Path(given).name, "words", 0, dict.fromkeys(words, 1), 0, (), ())
 
