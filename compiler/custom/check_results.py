@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..dtypes import F16
 from ..ir.reduction import Reduce
 from ..ir.rewrite import walk
 from ..ops.call import Call
@@ -16,6 +17,11 @@ def results_of(returned: object, call: Call) -> tuple[Tensor, ...] | str:
     for t in results:
         if not isinstance(t, Tensor):
             return f"the definition returned {_kind(t)}, where a Tensor or a tuple of Tensors is expected"
+        if t.dtype == F16 and not any(x is not None and x.dtype == F16 for x in call.inputs):
+            return (
+                "the definition returned float16 for inputs of other types; models in float16 are computed in float32: "
+                "cast to the type of an input, by .cast(x.dtype), or return float32"
+            )
     if len(results) < call.outputs:
         return f"the definition returned {len(results)} of the {call.outputs} outputs that the node has"
     return _fault_of_bodies(results, call) or results

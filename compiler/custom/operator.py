@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, InternalError, WebnnCompileError
+from ..errors import InputError, InternalError, UnsupportedError, WebnnCompileError
 from ..ops import OPERATORS, OperatorFn
-from ..ops.call import OWN_DOMAIN, Call, operator_name
+from ..ops.call import OWN_DOMAIN, Call, NotKnownError, operator_name
 from ..tensor import Tensor
 from .check_results import results_of
 
@@ -57,6 +57,10 @@ class CustomOperator:
             returned = self.define(replace(call, attributes=read))
         except MemoryError:
             raise
+        except NotKnownError as error:
+            raise NotKnownError(f"{error} (defined at {self.place})", error.value) from None
+        except UnsupportedError as error:
+            raise UnsupportedError(f"{error} (defined at {self.place})") from None
         except Exception as error:
             if isinstance(error, WebnnCompileError) and not isinstance(error, InternalError):
                 raise

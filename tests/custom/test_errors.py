@@ -76,6 +76,10 @@ def test_a_file_that_defines_nothing(tmp_path: Path, text: str, words: str) -> N
             "    raise NotImplementedError\n",
             ":4: com.example.Twice (node 'it'): the definition failed with NotImplementedErr",
         ),
+        (
+            "    return pointwise(call, lambda x: x.cast(F16), call.input(0))\n",
+            "returned float16 for inputs of other types",
+        ),
         ("    return 2.0\n", ":2: com.example.Twice (node 'it'): the definition returned a float, where a Tensor"),
         ("    pass\n", "the definition returned None, where a Tensor or a tuple of Tensors is expected"),
         ("    return ()\n", "the definition returned 0 of the 1 outputs that the node has"),
@@ -118,6 +122,7 @@ def test_outputs_and_attributes_of_nodes(tmp_path: Path) -> None:
     )
     text = message(tmp_path / "ops.py", a_model(factor=3), UnsupportedError)
     assert "attribute factor is an integer, where a float is expected" in text
+    assert "(defined at ops.py:2)" in text
     inner = helper.make_graph([], "inner", [], [])
     assert "attribute 'factor' is a graph" in message(tmp_path / "ops.py", a_model(factor=inner), UnsupportedError)
 

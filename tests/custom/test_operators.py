@@ -185,6 +185,13 @@ def test_float16() -> None:
     assert_close(webnn_compile.compile(proto, operators=times(2.0)).run({"x": x}), {"y": 2 * x})
 
 
+def test_free_sizes_get_suggestions() -> None:
+    """Which are tried with the user's operators."""
+    proto = using([node("Scale", ["x"], ["y"], domain=DOMAIN)], ["y"], shape=["batch", 5])
+    with pytest.raises(webnn_compile.InputError, match=r"--dim batch=1\n"):
+        webnn_compile.compile(proto, operators=times(2.0))
+
+
 def test_in_few_bits() -> None:
     """Weights of other layers are quantised, and the node is kept."""
     nodes = [node("MatMul", ["x", "w"], ["m"], "dense"), node("Scale", ["m"], ["y"], domain=DOMAIN)]

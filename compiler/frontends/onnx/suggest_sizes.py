@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...text.escape import shell_word
 from ..model_inputs import Dim, Extent, ModelInputs
@@ -151,7 +151,7 @@ def _plan(free: FreeDimensions, chosen: ModelInputs, sizes: _Sizes) -> ModelInpu
     for symbol in (past, rest) if total is not None else ():
         if symbol is not None and symbol not in dims:
             dims[symbol] = sizes.of(symbol, first=False)
-    return ModelInputs(shapes, dims, chosen.constants)
+    return replace(chosen, shapes=shapes, dims=dims)
 
 
 def _image(declared: Declared) -> int | None:
