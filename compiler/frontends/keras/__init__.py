@@ -2,7 +2,7 @@
 function for each class of layers."""
 
 from .convert import convert
-from .import_model import describe, import_model
+from .import_model import describe, describe_read, import_model
 from .read_model import read_model
 
-__all__ = ["convert", "describe", "import_model", "read_model"]
+__all__ = ["convert", "describe", "describe_read", "import_model", "read_model"]

@@ -14,6 +14,7 @@ from ..converted_call import ConvertedCall
 from ..images import Images
 from ..model_builder import ModelBuilder
 from .read_config import Layer
+from .read_model import Dialect
 
 UNKNOWN_MASK = ""
 """The mask of a value that has one, which is not computed."""
@@ -37,7 +38,7 @@ class Scope:
 
     builder: ModelBuilder
     images: Images
-    is_of_keras_2: bool
+    dialect: Dialect
     apply: Callable[[Call], list[Value] | None]
     prefix: str = ""
 

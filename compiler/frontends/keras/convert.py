@@ -31,7 +31,7 @@ def convert(model: Model) -> onnx.ModelProto:
     inputs = [_input(builder, layer, model) for layer in input_layers(network)]
     # What is an output keeps that name for itself.
     outputs = [builder.name(name) for name in output_names(network)]
-    scope = Scope(builder, Images(builder), model.is_of_keras_2, converter.apply)
+    scope = Scope(builder, Images(builder), model.dialect, converter.apply)
     results = converter.convert(scope, network, inputs)
     converter.check()
     assert results is not None
@@ -118,11 +118,10 @@ class _Converter:
         found: dict[tuple[str, int], list[Value] | None] = {}
         for ref, value in zip(network.inputs, operands, strict=True):
             found[ref.layer, 0] = [value]
-        calls = {layer.name: len(layer.calls) for layer in network.layers}
+        first = _first_calls(network)
 
         def key(ref: Ref) -> tuple[str, int]:
-            """Models that were called before they became a part may count from another number."""
-            return ref.layer, 0 if calls.get(ref.layer, 0) < 2 else ref.call
+            return ref.layer, ref.call - first.get(ref.layer, 0)
 
         def resolved(tree: Any) -> Any:
             match tree:
@@ -196,6 +195,16 @@ class _Converter:
             mask = call.values[0].mask if len(call.values) == 1 else UNKNOWN_MASK
             listed = [v if v.mask is not None else replace(v, mask=mask) for v in listed]
         return listed
+
+
+def _first_calls(network: Network) -> dict[str, int]:
+    """The number of the first call of each layer: models that were called before they became a part count on."""
+    calls = {layer.name: len(layer.calls) for layer in network.layers}
+    used = [r for layer in network.layers for call in layer.calls for r in _refs([*call.args, call.keywords])]
+    last: dict[str, int] = {}
+    for ref in (*used, *network.outputs):
+        last[ref.layer] = max(ref.call, last.get(ref.layer, 0))
+    return {name: max(0, number + 1 - max(1, calls.get(name, 1))) for name, number in last.items()}
 
 
 def _refs(tree: Any) -> list[Ref]:

@@ -12,7 +12,7 @@ from ..model_inputs import ModelInputs
 from ..onnx import import_model as import_onnx
 from .convert import all_layers, convert, output_names, unsupported_kinds
 from .read_config import input_layers, input_shape, input_type
-from .read_model import read_model
+from .read_model import Model, read_model
 
 
 def import_model(
@@ -25,7 +25,11 @@ def import_model(
 
 def describe(model: str | Path | bytes) -> ModelCard:
     """Raises InputError for what is no Keras model."""
-    read = read_model(model)
+    return describe_read(read_model(model))
+
+
+def describe_read(read: Model) -> ModelCard:
+    """The card of a model that is read."""
     layers = [layer for _, layer in all_layers(read.network) if layer.kind != "InputLayer"]
     weights = [w for layer in layers for w in layer.weights]
     sizes: Counter[str] = Counter()
@@ -33,7 +37,7 @@ def describe(model: str | Path | bytes) -> ModelCard:
         sizes[str(w.dtype)] += w.nbytes
     return ModelCard(
         name=read.name,
-        producer=f"Keras {read.keras}",
+        producer=read.writer,
         opset=0,
         operators=dict(Counter(layer.kind for layer in layers).most_common()),
         parameters=sum(w.size for w in weights),

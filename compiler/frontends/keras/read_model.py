@@ -33,16 +33,26 @@ EXPORT = (
 
 
 @dataclass(frozen=True, slots=True)
+class Dialect:
+    """Layers that compute otherwise elsewhere: the slope of hard_sigmoid, where UpSampling takes pixels (ONNX's
+    coordinate_transformation_mode), and whether a mean leaves out masked steps."""
+
+    hard_sigmoid_slope: float = 1 / 6
+    up_sampling: str = "half_pixel"
+    masks_means: bool = True
+
+
+KERAS_2 = Dialect(hard_sigmoid_slope=1 / 5)
+
+
+@dataclass(frozen=True, slots=True)
 class Model:
-    """A file of this `name`, written by the version `keras` ("3.8.0")."""
+    """A file of this `name`, written by `writer` ("Keras 3.8.0")."""
 
     name: str
-    keras: str
+    writer: str
+    dialect: Dialect
     network: Network
-
-    @property
-    def is_of_keras_2(self) -> bool:
-        return self.keras.startswith(("1.", "2."))
 
 
 def read_model(model: str | Path | bytes) -> Model:
@@ -55,7 +65,8 @@ def read_model(model: str | Path | bytes) -> Model:
             config, version, weights = _of_hdf5(data, name)
         else:
             raise InputError(f"{name} is not a Keras model: it is neither a .keras archive nor an HDF5 file; {_OTHER}")
-        return Model(name, version, _network(config, weights, name))
+        network = network_of(config, weights, name)
+        return Model(name, f"Keras {version}", dialect_of(version), network)
     except Unsupported as error:
         raise UnsupportedError(
             f"{name} is an HDF5 file with {error}, which is not supported; load the model in Keras, and save it again"
@@ -100,7 +111,13 @@ def _of_hdf5(data: bytes, name: str) -> tuple[Any, str, Weights]:
     return json.loads(config), version, FileOfWeights(file)
 
 
-def _network(config: Any, weights: Weights, name: str) -> Network:
+def dialect_of(version: str) -> Dialect:
+    """By the version of Keras ("2.15.0")."""
+    return KERAS_2 if version.startswith(("1.", "2.")) else Dialect()
+
+
+def network_of(config: Any, weights: Weights, name: str) -> Network:
+    """Raises InputError for a model whose code the file lacks, and what a damaged configuration raises (DAMAGES)."""
     if isinstance(config, Mapping) and "class_name" in config and not is_network(config):
         raise InputError(
             f"{name} is a model of the class {config['class_name']}, whose code is not in the file: only Sequential "

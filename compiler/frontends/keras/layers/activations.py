@@ -40,11 +40,6 @@ def function_name(given: Any) -> str:
     return str(given or "linear")
 
 
-def hard_sigmoid_slope(call: Call) -> float:
-    """It is 1/5 in Keras 1 and 2, 1/6 since."""
-    return 0.2 if call.scope.is_of_keras_2 else 1 / 6
-
-
 def _unary(op: str, **attributes: Any) -> Function:
     return lambda call, x: call.mapped(op, [x], **attributes)
 
@@ -84,7 +79,7 @@ def _tanh_shrink(call: Call, x: Value) -> Value:
 
 
 def _hard_sigmoid(call: Call, x: Value) -> Value:
-    return call.mapped("HardSigmoid", [x], alpha=hard_sigmoid_slope(call), beta=0.5)
+    return call.mapped("HardSigmoid", [x], alpha=call.scope.dialect.hard_sigmoid_slope, beta=0.5)
 
 
 def _squareplus(call: Call, x: Value) -> Value:
@@ -116,6 +111,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "elu": _unary("Elu"),
     "exponential": _unary("Exp"),
     "gelu": _unary("Gelu"),
+    "gelu_new": _unary("Gelu", approximate="tanh"),  # TensorFlow.js's name
     "glu": _glu,
     "hard_shrink": _unary("Shrink", bias=0.0, lambd=0.5),
     "hard_sigmoid": _hard_sigmoid,

@@ -24,7 +24,7 @@ def _pool(op: str, n: int) -> Handler:
 def _global_pool(op: str) -> Handler:
     def convert(call: Call) -> Value:
         x, keep = call.x, bool(call.option("keepdims", False))
-        if x.mask is not None and op == "ReduceMean":
+        if x.mask is not None and op == "ReduceMean" and call.scope.dialect.masks_means:
             return _masked_mean(call, x, keep)
         name, axes, planar = _spatial(call, x)
         result = call.node(op, [name, call.integers(axes)], keepdims=int(keep))
@@ -95,25 +95,31 @@ def _as_before(call: Call, name: str, x: Value, planar: bool) -> Value:
 
 
 _MODES: dict[str, dict[str, Any]] = {
-    "nearest": {"mode": "nearest", "nearest_mode": "round_prefer_ceil"},
+    "nearest": {"mode": "nearest"},
     "bilinear": {"mode": "linear"},
     "bicubic": {"mode": "cubic", "cubic_coeff_a": -0.5, "exclude_outside": 1},
 }
 
 
-def _mode(call: Call, default: str) -> dict[str, Any]:
+_NEAREST = {"half_pixel": "round_prefer_ceil", "asymmetric": "floor"}
+
+
+def _mode(call: Call, default: str, coordinates: str = "half_pixel") -> dict[str, Any]:
     name = str(call.option("interpolation", default)).lower()
     if name not in _MODES:
         raise call.unsupported(f"the interpolation {name!r}")
-    smooth = {"antialias": 1, "exclude_outside": 1} if call.option("antialias", False) and name != "nearest" else {}
-    return {**_MODES[name], "coordinate_transformation_mode": "half_pixel", **smooth}
+    found = {**_MODES[name], "coordinate_transformation_mode": coordinates}
+    if name == "nearest":
+        return {**found, "nearest_mode": _NEAREST[coordinates]}
+    return {**found, "antialias": 1, "exclude_outside": 1} if call.option("antialias", False) else found
 
 
 def _up_sampling(n: int) -> Handler:
     def convert(call: Call) -> Value:
         x = call.x
         scales = call.constant(np.array([1, 1, *call.numbers("size", n, 2)], np.float32), "scales")
-        return call.image(call.node("Resize", [call.planar(x), "", scales], **_mode(call, "nearest")), x.rank)
+        mode = _mode(call, "nearest", call.scope.dialect.up_sampling)
+        return call.image(call.node("Resize", [call.planar(x), "", scales], **mode), x.rank)
 
     return convert
 

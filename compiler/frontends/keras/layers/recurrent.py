@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..call import Call, Handler, Value
-from .activations import function_name, hard_sigmoid_slope
+from .activations import function_name
 
 _GATES = {"LSTM": (0, 3, 1, 2), "GRU": (0, 1, 2), "SimpleRNN": (0,)}
 """The places in Keras of ONNX's gates: of an LSTM Keras has input, forget, cell, output, and ONNX input, output,
@@ -17,7 +17,6 @@ forget, cell."""
 _OPERATORS = {"LSTM": "LSTM", "GRU": "GRU", "SimpleRNN": "RNN"}
 _FUNCTIONS = {
     "elu": "Elu",
-    "hard_sigmoid": "HardSigmoid",
     "linear": "Affine",
     "relu": "Relu",
     "sigmoid": "Sigmoid",
@@ -60,19 +59,19 @@ class _Direction:
         parts = np.split(data, len(_GATES[self.kind]), axis=-1)
         return np.concatenate([parts[i] for i in _GATES[self.kind]], axis=-1)
 
-    def functions(self) -> list[tuple[str, float, float]]:
-        """ONNX's names of the functions, with alpha and beta."""
+    def functions(self) -> list[tuple[str, list[float], list[float]]]:
+        """ONNX's names of the functions, with alpha and beta of those that have them."""
         options = {"LSTM": ("recurrent_activation", "activation", "activation"), "SimpleRNN": ("activation",)}
         names = options.get(self.kind, ("recurrent_activation", "activation"))
         return [self._function(o, "tanh" if o == "activation" else "sigmoid") for o in names]
 
-    def _function(self, option: str, default: str) -> tuple[str, float, float]:
+    def _function(self, option: str, default: str) -> tuple[str, list[float], list[float]]:
         name = function_name(self.call.layer.config.get(option, default))
+        if name == "hard_sigmoid":
+            return "HardSigmoid", [self.call.scope.dialect.hard_sigmoid_slope], [0.5]
         if name not in _FUNCTIONS:
             raise self.call.unsupported(f"{option} is {name!r}, which is not supported in a recurrent layer")
-        if name == "hard_sigmoid":
-            return "HardSigmoid", hard_sigmoid_slope(self.call), 0.5
-        return _FUNCTIONS[name], 1.0, 0.0
+        return _FUNCTIONS[name], [1.0] if name in ("elu", "linear") else [], [0.0] if name == "linear" else []
 
 
 def _run(call: Call, x: Value, directions: Sequence[_Direction], direction: str, states: Sequence[Value]) -> list[str]:
@@ -92,9 +91,14 @@ def _run(call: Call, x: Value, directions: Sequence[_Direction], direction: str,
         "hidden_size": first.units,
         "direction": direction,
         "activations": [name for name, _, _ in functions],
-        "activation_alpha": [alpha for _, alpha, _ in functions],
-        "activation_beta": [beta for _, _, beta in functions],
     }
+    # ONNX takes them in order for the functions that have any.
+    for name, numbers in (
+        ("activation_alpha", [a for _, alpha, _ in functions for a in alpha]),
+        ("activation_beta", [b for _, _, beta in functions for b in beta]),
+    ):
+        if numbers:
+            attributes[name] = numbers
     if first.is_late:
         attributes["linear_before_reset"] = 1
     operands = [steps_first, *names, bias, *(["", *starts] if starts else [])]
