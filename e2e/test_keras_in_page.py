@@ -1,10 +1,11 @@
-"""Keras models compile in a page, which fetches the modules for them with the first one."""
+"""Models of Keras and TensorFlow.js compile in a page, which fetches the modules for them with the first one."""
 
 from __future__ import annotations
 
 import io
 import json
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +14,33 @@ from page_compiler import HEADERS, backends_of, choose, command_line, compile_ch
 from playwright.sync_api import Page
 from server import serve
 
-h5py = pytest.importorskip("h5py", reason="h5py is not installed, which writes the model: pip install h5py")
+TFJS = Path(__file__).parent.parent / "tests" / "tfjs_models" / "several"
 
 
-def test_files_and_results(page: Page, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+@pytest.fixture
+def opened(page: Page, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with serve(module_site(tmp_path_factory), headers=HEADERS) as site:
+        page.goto(f"{site.url}compile.html")
+        page.wait_for_selector("html[data-ready]", state="attached")
+        yield page
+
+
+def compiled(page: Page, files: list[Path], feeds: dict[str, np.ndarray], out: Path, *dims: str) -> list[dict]:
+    """The results of each backend by the outputs' names; the bundle is the command line's."""
+    page.evaluate("(given) => { globalThis.given = given; }", {k: x.ravel().tolist() for k, x in feeds.items()})
+    choose(page, *files)
+    backends = backends_of(page)
+    options = {"dims": dict(d.split("=") for d in dims)}
+    ended = compile_chosen(page, options, f"Promise.all([hashes(made.files), runOn(made, {backends}, given)])")
+    assert "value" in ended, ended
+    written, results = ended["value"]
+    assert written == command_line(files[0], out, *(o for d in dims for o in ("--dim", d)))
+    assert list(results) == backends
+    return list(results.values())
+
+
+def test_keras(opened: Page, tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed, which writes the model: pip install h5py")
     rng = np.random.default_rng(4)
     kernel, bias, x = (rng.uniform(-1, 1, shape).astype("f4") for shape in ((3, 5), (5,), (2, 3)))
     dense = {"class_name": "Dense", "config": {"name": "y", "units": 5, "activation": "relu", "trainable": True}}
@@ -27,16 +51,14 @@ def test_files_and_results(page: Page, tmp_path: Path, tmp_path_factory: pytest.
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("config.json", json.dumps({"class_name": "Sequential", "config": {"layers": [start, dense]}}))
         archive.writestr("model.weights.h5", weights.getvalue())
-    with serve(module_site(tmp_path_factory), headers=HEADERS) as site:
-        page.goto(f"{site.url}compile.html")
-        page.wait_for_selector("html[data-ready]", state="attached")
-        page.evaluate("(x) => { globalThis.given = { x }; }", x.ravel().tolist())
-        choose(page, path)
-        backends = backends_of(page)
-        ended = compile_chosen(page, {}, f"Promise.all([hashes(made.files), runOn(made, {backends}, given)])")
-        assert "value" in ended, ended
-        files, results = ended["value"]
-    assert files == command_line(path, tmp_path / "bundle")
-    assert list(results) == backends
-    for found in results.values():
+    for found in compiled(opened, [path], {"x": x}, tmp_path / "bundle"):
         np.testing.assert_allclose(found["y"], (x @ kernel + bias).clip(0).ravel(), atol=1e-5)
+
+
+def test_tensorflow_js(opened: Page, tmp_path: Path) -> None:
+    recorded = json.loads((TFJS / "run.json").read_text())
+    feeds = {name: np.asarray(t["data"], "f4") for name, t in zip("ab", recorded["inputs"], strict=True)}
+    files = [TFJS / "model.json", TFJS / "model.weights.bin"]
+    for found in compiled(opened, files, feeds, tmp_path / "bundle", "batch=2"):
+        for name, want in zip(("merged", "dot"), recorded["outputs"], strict=True):
+            np.testing.assert_allclose(found[name], want["data"], atol=1e-5)

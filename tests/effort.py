@@ -102,7 +102,8 @@ VARIANTS_OF_NODES: Mapping[Effort, int] = {"check": 64, "ci": 16, "all": 1}
 """Every so many of the small changes to a node (`fuzz/vary_node`) run; there are 98,000."""
 
 DAMAGED_FILES: Mapping[Effort, int] = {"check": 20, "ci": 100, "all": 2000}
-"""So many damaged files of each model in a format other than ONNX (`test_tflite_files`, `test_keras_files`, ...)."""
+"""So many damaged files of each model in a format other than ONNX (`test_tflite_files`, `test_keras_files`,
+`test_tfjs`, ...)."""
 
 FEW = 8
 """Parameter sets of a function beyond which `check` takes every so many."""

@@ -226,8 +226,8 @@ def main(
     page_memory: int | None,
     debug: bool,
 ) -> None:
-    """Compile MODEL (an ONNX, TFLite or Keras file, or an https:// or hf:// address of one) into a folder that any web
-    server can host.
+    """Compile MODEL (a file of ONNX, TFLite, Keras or TensorFlow.js, or an https:// or hf:// address of one) into a
+    folder that any web server can host.
 
     \b
     Example:  webnn-compile resnet18.onnx --out bundle/ --shape input=1x3x224x224

@@ -35,7 +35,7 @@ _TIMEOUT = 60
 
 
 def download_model(address: str, phase: Phase) -> Path:
-    """The file, which is kept, and with it its external data. Raises InputError where it cannot be had."""
+    """The file, which is kept, and with it those to which it refers. Raises InputError where it cannot be had."""
     return _from_hub(address, phase) if address.startswith(HUB) else _from_server(address, phase)
 
 
@@ -53,10 +53,10 @@ def _from_server(address: str, phase: Phase) -> Path:
 
 
 def _external(path: Path, folder: Path) -> list[Path]:
-    """The files of external data of an ONNX model, as far as they lie below its folder."""
-    from .onnx.read_model import external_files
+    """The other files of a model, as far as they lie below its folder."""
+    from .importers import files_beside
 
-    below = [Path(os.path.normpath(data)) for data in external_files(path)]
+    below = [Path(os.path.normpath(data)) for data in files_beside(path)]
     return [data for data in below if data.is_relative_to(folder)]
 
 

@@ -36,7 +36,8 @@ class Importer:
     """The row of a format, by its `name`. Files of it have one of `first_bytes`, each from an offset on, or one of
     `suffixes` (lower case); `is_model` is true of what its package has in memory. `load` returns the graph, or raises
     InputError or UnsupportedError; `describe` only reads what the file says of itself; `to_onnx` is there for formats
-    that become ONNX models first."""
+    that become ONNX models first, `beside` for those whose file refers to others: their paths, none of a file that
+    cannot be read."""
 
     name: str
     suffixes: tuple[str, ...]
@@ -45,6 +46,7 @@ class Importer:
     load: Callable[[Model, ModelInputs, CompileMemory | None], Graph]
     describe: Callable[[Model, CustomOperators], ModelCard]
     to_onnx: Callable[[Model], onnx.ModelProto] | None = None
+    beside: Callable[[Path], list[Path]] | None = None
 
     def recognised(self, head: bytes) -> int:
         """By how many of its first bytes a file is of the format; 0 where it is not."""
@@ -67,6 +69,18 @@ def _describe_onnx(model: Model, custom: CustomOperators) -> ModelCard:
     from .onnx.describe import describe
 
     return describe(model, custom)
+
+
+def _beside_onnx(path: Path) -> list[Path]:
+    from .onnx.read_model import external_files
+
+    return external_files(path)
+
+
+def _beside_tfjs(path: Path) -> list[Path]:
+    from .tfjs import shards
+
+    return shards(path)
 
 
 def _need(format: str, *packages: str) -> None:
@@ -124,13 +138,15 @@ def _converted(
     suffixes: tuple[str, ...],
     first_bytes: tuple[tuple[int, bytes], ...],
     packages: tuple[str, ...] = (),
+    module: str = "",
+    beside: Callable[[Path], list[Path]] | None = None,
 ) -> Importer:
-    """The row of a format that becomes ONNX. The folder of its name, which needs these `packages`, has `import_model`,
-    `describe`, `read_model` and `convert`; it is imported when a model is read."""
+    """The row of a format that becomes ONNX. The folder of its name, or `module`, which needs these `packages`, has
+    `import_model`, `describe`, `read_model` and `convert`; it is imported when a model is read."""
 
     def folder() -> ModuleType:
         _need(name, *packages)
-        return import_module(f".{name.lower()}", __package__)
+        return import_module(f".{module or name.lower()}", __package__)
 
     def load(model: Model, inputs: ModelInputs, memory: CompileMemory | None) -> Graph:
         graph: Graph = folder().import_model(model, inputs, memory)
@@ -145,13 +161,22 @@ def _converted(
         converted: onnx.ModelProto = reader.convert(reader.read_model(model))
         return converted
 
-    return Importer(name, suffixes, first_bytes, _has_no_objects, load, describe, convert)
+    return Importer(name, suffixes, first_bytes, _has_no_objects, load, describe, convert, beside)
 
 
 IMPORTERS: list[Importer] = [
-    Importer("ONNX", (".onnx",), tuple((0, t) for t in _ONNX_TAGS), _is_onnx, _load_onnx, _describe_onnx),
+    Importer(
+        "ONNX",
+        (".onnx",),
+        tuple((0, t) for t in _ONNX_TAGS),
+        _is_onnx,
+        _load_onnx,
+        _describe_onnx,
+        beside=_beside_onnx,
+    ),
     _converted("TFLite", (".tflite",), ((4, b"TFL3"),), ("tflite", "flatbuffers")),
     _converted("Keras", (".keras", ".h5", ".hdf5"), _OF_KERAS),
+    _converted("TensorFlow.js", (".json",), ((0, b"{"),), module="tfjs", beside=_beside_tfjs),
     _converted("Caffe", (".prototxt", ".caffemodel"), _OF_CAFFE),
     Importer("PyTorch", (".pt2",), (), _is_torch, _load_torch, _describe_torch, _export_torch),
 ]
@@ -175,6 +200,15 @@ def as_onnx(model: Model) -> Path | bytes:
     if isinstance(converted, str | Path):
         return Path(converted)
     return converted if isinstance(converted, bytes) else bytes(converted.SerializeToString())
+
+
+def files_beside(path: Path) -> list[Path]:
+    """The other files to which the file of a model refers; none where no importer reads it."""
+    try:
+        beside = find_importer(path).beside
+    except InputError:
+        return []
+    return beside(path) if beside is not None else []
 
 
 def describe_model(model: Model, custom: CustomOperators = NO_OPERATORS) -> ModelCard:

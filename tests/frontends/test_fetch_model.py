@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import sys
 import threading
 from collections.abc import Iterator
@@ -107,6 +108,19 @@ def test_on_the_command_line(server: Server, tmp_path: Path) -> None:
     assert (tmp_path / "out" / "model.js").is_file()
     result = CliRunner().invoke(main, ["--inspect", address])
     assert result.stdout.startswith("net.onnx: ONNX, ")
+
+
+def test_shards_come_along(server: Server) -> None:
+    folder = Path(__file__).parent.parent / "tfjs_models" / "several"
+    for name in ("model.json", "model.weights.bin"):
+        server.files[f"/a/{name}"] = (folder / name).read_bytes()
+    recorded = json.loads((folder / "run.json").read_text())
+    feeds, (_, expected) = ([np.asarray(t["data"], "f4").reshape(t["shape"]) for t in recorded[k]] for k in recorded)
+    found = webnn_compile.compile(f"{server.url}/a/model.json", dims={"batch": 2}).run(
+        dict(zip("ab", feeds, strict=True))
+    )
+    np.testing.assert_allclose(found["dot"], expected, atol=1e-5)
+    assert [path for path, _, _ in server.requests] == ["/a/model.json", "/a/model.weights.bin"]
 
 
 def test_external_data_comes_along(server: Server, tmp_path: Path) -> None:

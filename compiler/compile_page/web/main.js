@@ -81,7 +81,7 @@ function take(files) {
   const { model, more, picture, labels, tensor } = sortFiles(files);
   if (model.length) open(model);
   else if (!workbench.loaded() && !job)
-    showProblem('None of these files is a model: its name must end in .onnx, .tflite, .keras or .h5.');
+    showProblem('None of these files is a model: its name must end in .onnx, .tflite, .keras, .h5 or be model.json.');
   else if (more.length) addFiles(more);
   if (picture && job) takePicture(picture);
   if (labels && job) {

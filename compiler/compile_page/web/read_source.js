@@ -10,7 +10,8 @@ const MOST_BYTES = 2 ** 30;
 const SUFFIXES = ['.onnx', '.tflite', '.keras', '.h5', '.hdf5'];
 
 /** Whether a file of this name is the model among several. */
-export const isModel = (/** @type {string} */ name) => SUFFIXES.some((suffix) => name.toLowerCase().endsWith(suffix));
+export const isModel = (/** @type {string} */ name) =>
+  SUFFIXES.some((suffix) => name.toLowerCase().endsWith(suffix)) || /(^|\/)model\.json$/i.test(name);
 
 /**
  * The files, none of them read, and which of them is the model.
@@ -43,7 +44,8 @@ export function readSource(source) {
     const given = names.join(', ') || 'nothing';
     throw new CompileError(
       'input',
-      `one file named *.onnx with its external data, *.tflite, *.keras or *.h5 is a model, not ${given}`,
+      'one file named *.onnx with its external data, *.tflite, *.keras, *.h5, or model.json with its shards, ' +
+        `is a model, not ${given}`,
     );
   }
   return { model: model[0], files };

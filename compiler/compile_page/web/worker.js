@@ -16,7 +16,7 @@ const LABELS = '/labels';
 /** Formats whose modules are archives of their own, by the first 8 bytes of a file. */
 const FORMATS = [
   { archive: 'tflite', what: 'TFLite models', begins: /^.{4}TFL3/s },
-  { archive: 'keras', what: 'Keras models', begins: /^(\x89HDF|PK\x03\x04)/ },
+  { archive: 'keras', what: 'models of Keras and TensorFlow.js', begins: /^(\x89HDF|PK\x03\x04|\s*\{)/ },
 ];
 
 /** @type {any} the interpreter */
