@@ -25,16 +25,15 @@ def opened(page: Page, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pag
         yield page
 
 
-def compiled(page: Page, files: list[Path], feeds: dict[str, np.ndarray], out: Path, *dims: str) -> list[dict]:
+def compiled(page: Page, files: list[Path], feeds: dict[str, np.ndarray], out: Path, **dims: int) -> list[dict]:
     """The results of each backend by the outputs' names; the bundle is the command line's."""
     page.evaluate("(given) => { globalThis.given = given; }", {k: x.ravel().tolist() for k, x in feeds.items()})
     choose(page, *files)
     backends = backends_of(page)
-    options = {"dims": dict(d.split("=") for d in dims)}
-    ended = compile_chosen(page, options, f"Promise.all([hashes(made.files), runOn(made, {backends}, given)])")
+    ended = compile_chosen(page, {"dims": dims}, f"Promise.all([hashes(made.files), runOn(made, {backends}, given)])")
     assert "value" in ended, ended
     written, results = ended["value"]
-    assert written == command_line(files[0], out, *(o for d in dims for o in ("--dim", d)))
+    assert written == command_line(files[0], out, *(o for d in dims for o in ("--dim", f"{d}={dims[d]}")))
     assert list(results) == backends
     return list(results.values())
 
@@ -59,6 +58,6 @@ def test_tensorflow_js(opened: Page, tmp_path: Path) -> None:
     recorded = json.loads((TFJS / "run.json").read_text())
     feeds = {name: np.asarray(t["data"], "f4") for name, t in zip("ab", recorded["inputs"], strict=True)}
     files = [TFJS / "model.json", TFJS / "model.weights.bin"]
-    for found in compiled(opened, files, feeds, tmp_path / "bundle", "batch=2"):
+    for found in compiled(opened, files, feeds, tmp_path / "bundle", batch=2):
         for name, want in zip(("merged", "dot"), recorded["outputs"], strict=True):
             np.testing.assert_allclose(found[name], want["data"], atol=1e-5)
