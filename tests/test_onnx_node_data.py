@@ -47,7 +47,6 @@ TYPES = "elements are of a type that is not supported"
 OPERATOR = "an operator is not supported"
 
 UNSUPPORTED = (
-    "ai.onnx.preview.FlexAttention",
     "ai.onnx.preview.training.Adagrad",
     "ai.onnx.preview.training.Adam",
     "ai.onnx.preview.training.Momentum",
@@ -63,19 +62,6 @@ EXCLUDED: Mapping[str, tuple[str, ...]] = {
         "test_training_dropout_mask",
         "test_training_dropout_zero_ratio",
         "test_training_dropout_zero_ratio_mask",
-    ),
-    "onnx inlines no function of which an input between others is left out": (
-        "test_causal_conv_with_state_silu_with_past_state",
-        "test_causal_conv_with_state_with_past_state",
-        "test_linear_attention_delta",
-        "test_linear_attention_explicit_scale",
-        "test_linear_attention_fp16",
-        "test_linear_attention_gated",
-        "test_linear_attention_gated_delta",
-        "test_linear_attention_gated_delta_beta_scalar",
-        "test_linear_attention_gated_delta_gqa",
-        "test_linear_attention_gated_delta_mqa",
-        "test_linear_attention_gated_per_head_decay",
     ),
     "its data divides by the length of the result before that is rounded; the specification and onnxruntime after": (
         "test_resize_downsample_scales_cubic_align_corners",
@@ -204,7 +190,7 @@ def test_excluded_still_fails(name: str) -> None:
 
 def test_how_many_pass() -> None:
     assert len(NAMES) == 1765
-    assert len(NAMES) - len(REASONS) == 1664
+    assert len(NAMES) - len(REASONS) == 1686
 
 
 def test_what_is_excluded() -> None:

@@ -238,11 +238,23 @@ def test_inference_of_a_function_with_default_attributes() -> None:
     assert (made.op, dict(made.attributes)) == ("MeanVarianceNormalization", {})
 
 
-def test_function_that_onnx_cannot_inline() -> None:
-    convolution = node("CausalConvWithState", ["x", "w", "", "past"], ["y", "next"])
-    inputs = {"x": [1, 2, 5], "w": [2, 1, 3], "past": [1, 2, 2]}
-    with pytest.raises(UnsupportedError, match="CausalConvWithState: 1 node 'y'"):
-        import_model(model([convolution], inputs, ["y"], opset=27))
+def test_a_body_without_an_input_between_others() -> None:
+    """ONNX's own inliner fails on such nodes."""
+    nodes = [
+        node("CausalConvWithState", ["x", "w", "", "past"], ["a", "next"]),
+        node("CausalConvWithState", ["a", "w", "", "past"], ["y", "last"], activation="silu"),
+    ]
+    x, w, past = random((1, 2, 5)), random((2, 1, 3)), random((1, 2, 2))
+
+    def convolved(v: np.ndarray) -> np.ndarray:
+        padded = np.concatenate([past, v], 2)
+        return np.asarray(sum(padded[:, :, k : k + 5] * w[:, 0, k, None] for k in range(3)))
+
+    shapes = {"x": [1, 2, 5], "w": [2, 1, 3], "past": [1, 2, 2]}
+    graph = import_model(model(nodes, shapes, ["y", "next"], opset=27))
+    again = convolved(convolved(x))
+    expected = {"y": again / (1 + np.exp(-again)), "next": x[:, :, -2:]}
+    assert_close(evaluate_graph(graph, {"x": x, "w": w, "past": past}), expected)
 
 
 def test_a_definition_that_fails_on_an_invalid_node_is_no_fault_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:

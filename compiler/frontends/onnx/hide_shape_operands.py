@@ -24,22 +24,18 @@ Hidden = Mapping[str, tuple[str, ...]]
 
 
 def hide_shape_operands(model: onnx.ModelProto, source: Source) -> Hidden:
-    """Replaces those operands in the graph of `model` whose values are not in it by new inputs without a shape.
+    """Replaces those operands in `model` whose values are no constants of its graphs by new inputs without a shape.
 
     What inference then lacks is the rank of results without a known shape. Raises InputError as `refuse_crashes`.
     """
     graph = model.graph
     nodes = list(all_nodes(graph.node))
     refuse_crashes(nodes, graph, source)
-    # Constants of the main graph only: a name may have another meaning in a branch.
-    short = {t.name for t in graph.initializer if prod(t.dims) <= KEPT_ELEMENTS}
-    short.update(n.output[0] for n in graph.node if n.op_type == "Constant" and not n.domain and _is_short(n))
-    short.difference_update(name for n in nodes for a in n.attribute for name in _defined(a.g))
     names = Names(name for n in nodes for name in (*n.input, *n.output))
     for value in (*graph.input, *graph.initializer):
         names.fresh(value.name)
     stand_ins: dict[tuple[str, ...], str] = {}
-    for node in nodes:
+    for node, short in _with_constants(graph, frozenset()):
         at = SHAPE_OPERANDS.get(node.op_type) if not node.domain else None
         if at is None or at >= len(node.input) or not node.input[at] or node.input[at] in short:
             continue
@@ -66,6 +62,19 @@ def show_shape_operands(model: onnx.ModelProto, hidden: Hidden) -> None:
     kept = [v for v in model.graph.input if v.name not in hidden]
     del model.graph.input[:]
     model.graph.input.extend(kept)
+
+
+def _with_constants(graph: onnx.GraphProto, around: frozenset[str]) -> Iterator[tuple[onnx.NodeProto, frozenset[str]]]:
+    """Nodes at any depth, each with the names of constants of few elements that it may read; those `around` the graph
+    are such that it may read but for names of its own."""
+    own = {t.name for t in graph.initializer if prod(t.dims) <= KEPT_ELEMENTS}
+    own.update(n.output[0] for n in graph.node if n.op_type == "Constant" and not n.domain and _is_short(n))
+    known = around.difference(_defined(graph)) | own
+    for node in graph.node:
+        yield node, known
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from _with_constants(attribute.g, known)
 
 
 def _is_short(node: onnx.NodeProto) -> bool:
