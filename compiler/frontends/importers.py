@@ -3,6 +3,7 @@ and a row here."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -33,11 +34,11 @@ HEAD = 64
 
 @dataclass(frozen=True, slots=True)
 class Importer:
-    """The row of a format, by its `name`. Files of it have one of `first_bytes`, each from an offset on, or one of
-    `suffixes` (lower case); `is_model` is true of what its package has in memory. `load` returns the graph, or raises
-    InputError or UnsupportedError; `describe` only reads what the file says of itself; `to_onnx` is there for formats
-    that become ONNX models first, `beside` for those whose file refers to others: their paths, none of a file that
-    cannot be read."""
+    """The row of a format, by its `name`. Files of it have one of `first_bytes`, each from an offset on, or a beginning
+    that matches `pattern`, or one of `suffixes` (lower case); folders of it have the file `inside`. `is_model` is true
+    of what its package has in memory. `load` returns the graph, or raises InputError or UnsupportedError; `describe`
+    only reads what the file says of itself; `to_onnx` is there for formats that become ONNX models first, `beside` for
+    those whose file refers to others: their paths, none of a file that cannot be read."""
 
     name: str
     suffixes: tuple[str, ...]
@@ -47,10 +48,18 @@ class Importer:
     describe: Callable[[Model, CustomOperators], ModelCard]
     to_onnx: Callable[[Model], onnx.ModelProto] | None = None
     beside: Callable[[Path], list[Path]] | None = None
+    pattern: re.Pattern[bytes] | None = None
+    inside: str | None = None
 
     def recognised(self, head: bytes) -> int:
         """By how many of its first bytes a file is of the format; 0 where it is not."""
-        return max((len(b) for offset, b in self.first_bytes if head[offset:].startswith(b)), default=0)
+        matched = self.pattern.match(head) if self.pattern else None
+        fixed = max((len(b) for offset, b in self.first_bytes if head[offset:].startswith(b)), default=0)
+        return max(fixed, matched.end() if matched else 0)
+
+    def is_folder(self, path: Path) -> bool:
+        """Whether a folder is a model of the format."""
+        return self.inside is not None and (path / self.inside).is_file()
 
 
 def _is_onnx(model: object) -> bool:
@@ -127,6 +136,9 @@ _OF_KERAS = ((30, b"metadata.json"), (30, b"config.json"), (0, b"\x89HDF\r\n\x1a
 # Networks as text; their weights begin with the name, of any length.
 _OF_CAFFE = ((0, b"name:"), (0, b"layer"), (0, b"input"))
 
+# The version of the specification, then the description, whose first field is an input or output with its name.
+_OF_COREML = re.compile(rb"\x08[\x01-\x7f]\x12[\x80-\xff]*[\x00-\x7f][\x0a\x52][\x80-\xff]*[\x00-\x7f]\x0a")
+
 
 def _has_no_objects(model: object) -> bool:
     """No package has models of the format in memory."""
@@ -140,6 +152,8 @@ def _converted(
     packages: tuple[str, ...] = (),
     module: str = "",
     beside: Callable[[Path], list[Path]] | None = None,
+    pattern: re.Pattern[bytes] | None = None,
+    inside: str | None = None,
 ) -> Importer:
     """The row of a format that becomes ONNX. The folder of its name, or `module`, which needs these `packages`, has
     `import_model`, `describe`, `read_model` and `convert`; it is imported when a model is read."""
@@ -161,7 +175,7 @@ def _converted(
         converted: onnx.ModelProto = reader.convert(reader.read_model(model))
         return converted
 
-    return Importer(name, suffixes, first_bytes, _has_no_objects, load, describe, convert, beside)
+    return Importer(name, suffixes, first_bytes, _has_no_objects, load, describe, convert, beside, pattern, inside)
 
 
 IMPORTERS: list[Importer] = [
@@ -178,6 +192,14 @@ IMPORTERS: list[Importer] = [
     _converted("Keras", (".keras", ".h5", ".hdf5"), _OF_KERAS),
     _converted("TensorFlow.js", (".json",), ((0, b"{"),), module="tfjs", beside=_beside_tfjs),
     _converted("Caffe", (".prototxt", ".caffemodel"), _OF_CAFFE),
+    _converted(
+        "Core ML",
+        (".mlmodel", ".mlpackage"),
+        ((0, b"\x08"),),
+        module="coreml",
+        pattern=_OF_COREML,
+        inside="Manifest.json",
+    ),
     Importer("PyTorch", (".pt2",), (), _is_torch, _load_torch, _describe_torch, _export_torch),
 ]
 """The first of them reports files that cannot be read."""
@@ -224,7 +246,8 @@ def _here(model: Model) -> Model:
 
 
 def find_importer(model: Model) -> Importer:
-    """By type, first bytes, then suffix. Raises InputError, with what to do, where none fits."""
+    """By type, first bytes, of a folder by the file inside, then suffix. Raises InputError, with what to do, where none
+    fits."""
     if not isinstance(model, str | Path | bytes):
         fitting = [i for i in IMPORTERS if i.is_model(model)]
         if not fitting:
@@ -237,7 +260,13 @@ def find_importer(model: Model) -> Importer:
     other = find_other_format(head)
     # The longest match: the offset that begins a flatbuffer may be a tag of protobuf, and an archive may be any.
     least = 1 if other is None else 1 + len(other.first_bytes)
-    fitting = sorted((i for i in IMPORTERS if i.recognised(head) >= least), key=lambda i: -i.recognised(head))
+    # Of two that match as long, the suffix decides.
+    fitting = sorted(
+        (i for i in IMPORTERS if i.recognised(head) >= least),
+        key=lambda i: (-i.recognised(head), suffix not in i.suffixes),
+    )
+    if not isinstance(model, bytes):
+        fitting += [i for i in IMPORTERS if i.is_folder(Path(model))]
     fitting += [i for i in IMPORTERS if suffix in i.suffixes]
     if fitting or not head:
         return (*fitting, IMPORTERS[0])[0]

@@ -1,0 +1,8 @@
+"""Core ML models: `read_model` reads protobuf messages and packages, `convert` makes an ONNX model of them.
+`operators/` has a function for each operation of ML programs, `layers/` one for each layer of neural networks."""
+
+from .convert import convert
+from .import_model import describe, import_model
+from .read_model import read_model
+
+__all__ = ["convert", "describe", "import_model", "read_model"]

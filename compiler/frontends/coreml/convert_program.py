@@ -1,0 +1,181 @@
+"""From an ML program to an ONNX model of the same operations, whose values keep their names."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import onnx
+
+from ...errors import InputError, UnsupportedError
+from ..model_builder import ModelBuilder
+from .call import Call, Scope
+from .classes import add_classes
+from .features import Feature, read_feature
+from .operators import OPERATORS
+from .problems import kinds, refuse
+from .read_model import DAMAGES, Model
+from .read_value import Value, read_value, type_of
+from .types import onnx_type, real_type
+
+_OWN = ("const", "classify")
+"""Operations that are no operators: constants, and the outputs of a classifier."""
+
+
+def convert_program(model: Model) -> onnx.ModelProto:
+    """Raises UnsupportedError, which names all that is not supported."""
+    unsupported = unsupported_operations(model)
+    if unsupported:
+        raise refuse(model.name, kinds(unsupported, "operation"))
+    builder = ModelBuilder(model.name)
+    scope = Scope(model, builder, builder, _convert_block)
+    for feature, value in program_inputs(model):
+        value.name = builder.input(feature.name, onnx_type(value.dtype), feature.shape)
+        scope.values[feature.name] = value
+    names = list(model.program.outputs)
+    # What is an output keeps that name for itself.
+    reserved = {name: builder.name(name) for name in names}
+    scope.convert(scope, model.program)
+    classified = _classifiers(model)
+    for name in names:
+        if name in classified:
+            continue
+        if name not in scope.values:
+            raise UnsupportedError(f"{model.name}: nothing computes its output {name!r}")
+        value = scope.values[name]
+        builder.node("Identity", [scope.add(value)], name, outputs=[reserved[name]])
+        builder.output(reserved[name], onnx_type(real_type(value.dtype)), None)
+    for operation in dict.fromkeys(classified.values()):
+        _add_classifier(Call(scope, operation), reserved)
+    return builder.model(model.proto.description.metadata.shortDescription)
+
+
+def program_inputs(model: Model) -> list[tuple[Feature, Value]]:
+    """The inputs, with the shapes that the description has for them where the program leaves sizes free; float16 is
+    float32."""
+    described = {f.name: read_feature(f) for f in model.description.input}
+    found = []
+    for named in model.inputs:
+        value = type_of(named.type)
+        value.dtype = real_type(value.dtype)
+        feature = described.get(named.name)
+        sizes: list[int | str | None] = []
+        if feature is not None:
+            sizes = [*[1] * (len(value.shape) - len(feature.shape)), *feature.shape]
+        usual = {} if feature is None else feature.usual
+        shape: list[int | str] = []
+        for d, n in enumerate(value.shape):
+            own = sizes[d] if len(sizes) == len(value.shape) else None
+            if n is None:
+                name = own if isinstance(own, str) else f"{named.name}_{d}"
+                shape.append(name)
+                if isinstance(own, int) and own > 0:
+                    usual = {**usual, name: own}
+            else:
+                shape.append(n)
+        kept = {n: size for n, size in usual.items() if n in shape}
+        kind, color = ("multiArrayType", 0) if feature is None else (feature.kind, feature.color)
+        found.append((Feature(named.name, kind, value.dtype, tuple(shape), kept, color), value))
+    return found
+
+
+def operations(block: Any) -> Iterator[Any]:
+    """All operations of a block, and of the blocks inside."""
+    for operation in block.operations:
+        yield operation
+        for inner in operation.blocks:
+            yield from operations(inner)
+
+
+def unsupported_operations(model: Model) -> dict[str, list[str]]:
+    """Results by the kind of operation that is not taken."""
+    found: dict[str, list[str]] = {}
+    for o in operations(model.program):
+        if o.type not in OPERATORS and o.type not in _OWN:
+            found.setdefault(o.type, []).append(o.outputs[0].name if o.outputs else "")
+    return found
+
+
+def count_operations(model: Model) -> dict[str, int]:
+    counted = Counter(o.type for o in operations(model.program) if o.type not in _OWN)
+    return dict(counted.most_common())
+
+
+def constants(model: Model) -> Iterator[Value]:
+    """The types of the constants that are tensors."""
+    for o in operations(model.program):
+        for value in o.attributes.values():
+            if value.type.HasField("tensorType"):
+                found = type_of(value.type)
+                if found.dtype != "string":
+                    yield found
+
+
+def _classifiers(model: Model) -> dict[str, Any]:
+    """By output the operation that makes labels of scores."""
+    return {v.name: o for o in model.program.operations if o.type == "classify" for v in o.outputs}
+
+
+def _add_classifier(call: Call, reserved: dict[str, str]) -> None:
+    names = [reserved.get(v.name, "") for v in call.operation.outputs]
+    classes: Sequence[Any] = call.constant("classes")
+    classes = [c if isinstance(c, str) else int(c) for c in classes]
+    add_classes(call.builder, call.read("probabilities"), classes, *names[:2])
+
+
+def _convert_block(scope: Scope, block: Any) -> None:
+    """Adds the operations of a block. Others can still be checked where one is not supported: the model is refused at
+    the end, so nothing computes its results."""
+    problems: dict[str, None] = {}
+    for operation in block.operations:
+        if operation.type == "classify":
+            continue
+        try:
+            _convert_operation(scope, operation)
+        except UnsupportedError as error:
+            problems.update(dict.fromkeys(error.lines if isinstance(error, _Problems) else [str(error)]))
+            for named in operation.outputs:
+                scope.values[named.name] = _placeholder(scope, named)
+        except DAMAGES as error:
+            name = operation.outputs[0].name if operation.outputs else ""
+            raise InputError(
+                f"{scope.model.name} is not a valid Core ML model: {operation.type} ({name!r}): "
+                f"{type(error).__name__}: {error}; convert it again, or report this with the model"
+            ) from error
+    if problems and scope.builder is scope.root:
+        raise refuse(scope.model.name, list(problems))
+    if problems:
+        raise _Problems(list(problems))
+
+
+class _Problems(UnsupportedError):
+    """What is not supported in a block inside of another one."""
+
+    def __init__(self, lines: list[str]) -> None:
+        super().__init__("; ".join(lines))
+        self.lines = lines
+
+
+def _placeholder(scope: Scope, named: Any) -> Value:
+    try:
+        value = type_of(named.type)
+    except UnsupportedError:
+        value = Value("float32", ())
+    value.name = scope.builder.name(named.name)
+    return value
+
+
+def _convert_operation(scope: Scope, operation: Any) -> None:
+    if operation.type == "const":
+        scope.values[operation.outputs[0].name] = read_value(scope.model, operation.attributes["val"])
+        return
+    results = OPERATORS[operation.type](Call(scope, operation))
+    if isinstance(results, Value):
+        scope.values[operation.outputs[0].name] = results
+        return
+    listed = [results] if isinstance(results, str) else results
+    for named, name in zip(operation.outputs, listed, strict=True):
+        value = type_of(named.type)
+        value.name = name
+        scope.values[named.name] = value

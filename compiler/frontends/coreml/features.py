@@ -1,0 +1,88 @@
+"""Inputs and outputs as the description of a model has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import UnsupportedError
+from .types import ARRAY_TYPES
+
+GRAYSCALES = (10, 40)
+"""Color spaces of one channel; others have three, in this order: 20 red, green, blue, 30 blue, green, red."""
+
+BGR = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """An input or output. Of `shape` a name is a free dimension; `usual` are its sizes by name. Images are channels x
+    height x width."""
+
+    name: str
+    kind: str
+    dtype: str
+    shape: tuple[int | str, ...]
+    usual: dict[str, int]
+    color: int = 0
+
+    @property
+    def is_image(self) -> bool:
+        return self.kind == "imageType"
+
+
+def read_feature(feature: Any) -> Feature:
+    """Raises UnsupportedError for what is neither an image nor an array, nor a label or scores of labels."""
+    kind = next((f.name for f, _ in feature.type.ListFields() if f.name != "isOptional"), "nothing")
+    match kind:
+        case "imageType":
+            image = feature.type.imageType
+            channels = 1 if image.colorSpace in GRAYSCALES else 3
+            flexible = _flexible_image(image)
+            shape, usual = _named(feature.name, [channels, image.height, image.width], flexible)
+            return Feature(feature.name, kind, "float32", shape, usual, image.colorSpace)
+        case "multiArrayType":
+            array = feature.type.multiArrayType
+            dtype = ARRAY_TYPES.get(array.dataType, "float32")
+            shape, usual = _named(feature.name, list(array.shape), _flexible_array(array))
+            return Feature(feature.name, kind, dtype, shape, usual)
+        case "doubleType":
+            return Feature(feature.name, kind, "float32", (1,), {})
+        case "int64Type":
+            return Feature(feature.name, kind, "int64", (1,), {})
+    if kind in ("stringType", "dictionaryType"):
+        return Feature(feature.name, kind, "string", (), {})
+    raise UnsupportedError(f"{feature.name!r} is a {kind.removesuffix('Type')}, and images and arrays are supported")
+
+
+def _named(name: str, sizes: Sequence[int], flexible: Sequence[bool]) -> tuple[tuple[int | str, ...], dict[str, int]]:
+    """Free dimensions are named after their input."""
+    shape: list[int | str] = [int(n) for n in sizes]
+    usual = {}
+    for d, is_free in enumerate(flexible[: len(shape)]):
+        if is_free:
+            shape[d] = f"{name}_{d}"
+            usual[f"{name}_{d}"] = max(int(sizes[d]), 1)
+    return tuple(shape), usual
+
+
+def _is_range(r: Any) -> bool:
+    return bool(r.lowerBound != r.upperBound)
+
+
+def _flexible_image(image: Any) -> list[bool]:
+    if image.HasField("imageSizeRange"):
+        ranges = image.imageSizeRange
+        return [False, _is_range(ranges.heightRange), _is_range(ranges.widthRange)]
+    sizes = [(s.height, s.width) for s in image.enumeratedSizes.sizes]
+    sizes.append((image.height, image.width))
+    return [False, *(len(set(column)) > 1 for column in zip(*sizes, strict=True))]
+
+
+def _flexible_array(array: Any) -> list[bool]:
+    if array.HasField("shapeRange"):
+        return [_is_range(r) for r in array.shapeRange.sizeRanges]
+    shapes = [tuple(s.shape) for s in array.enumeratedShapes.shapes]
+    shapes = [s for s in (*shapes, tuple(array.shape)) if len(s) == len(array.shape)]
+    return [len(set(column)) > 1 for column in zip(*shapes, strict=True)]

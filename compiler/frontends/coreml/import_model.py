@@ -1,0 +1,81 @@
+"""From a Core ML model to a Graph, by way of an ONNX model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import prod
+from pathlib import Path
+
+from ...graph.ir import Graph
+from ...system.limits import CompileMemory
+from ..model_card import ModelCard, Port
+from ..model_inputs import ModelInputs
+from ..usual_sizes import import_at_usual_sizes
+from .convert import convert
+from .convert_network import constants as network_constants
+from .convert_network import count_layers, network_inputs, unsupported_layers
+from .convert_program import constants as program_constants
+from .convert_program import count_operations, program_inputs, unsupported_operations
+from .features import Feature, read_feature
+from .read_model import Model, read_model
+
+
+def import_model(
+    model: str | Path | bytes, inputs: ModelInputs | None = None, memory: CompileMemory | None = None
+) -> Graph:
+    """The graph of a Core ML model. Free dimensions that `inputs` leave open have the sizes that the file has for them.
+
+    Raises InputError for what is no such file or does not fit `inputs`, and one UnsupportedError that names everything
+    that is not supported.
+    """
+    read = read_model(model)
+    usual = {name: n for feature in _inputs(read) for name, n in feature.usual.items()}
+    return import_at_usual_sizes(lambda: convert(read), usual, inputs, memory)
+
+
+def _inputs(model: Model) -> list[Feature]:
+    if model.network is not None:
+        return network_inputs(model)
+    return [feature for feature, _ in program_inputs(model)]
+
+
+def describe(model: str | Path | bytes) -> ModelCard:
+    """Raises InputError for what is no Core ML model."""
+    read = read_model(model)
+    is_network = read.network is not None
+    weights: Counter[str] = Counter()
+    parameters = 0
+    for found in network_constants(read) if is_network else program_constants(read):
+        count = prod(n or 0 for n in found.shape)
+        parameters += count
+        weights[found.dtype] += count * _bits(found.dtype) // 8
+    metadata = read.proto.description.metadata
+    unsupported = unsupported_layers(read) if is_network else unsupported_operations(read)
+    outputs = [read_feature(f) for f in read.description.output]
+    return ModelCard(
+        name=read.name,
+        producer=_producer(read),
+        opset=0,
+        operators=count_layers(read) if is_network else count_operations(read),
+        parameters=parameters,
+        inputs=tuple(Port(f.name, f.dtype, f.shape) for f in _inputs(read)),
+        outputs=tuple(Port(f.name, f.dtype, f.shape or None) for f in outputs),
+        licence=metadata.license,
+        description=metadata.shortDescription,
+        author=metadata.author,
+        weights=dict(weights.most_common()),
+        unsupported=tuple(unsupported),
+    )
+
+
+def _bits(dtype: str) -> int:
+    """The bits of an element, by the number in the name of its type."""
+    return 8 if dtype in ("bool", "float8e4m3fn", "float8e5m2") else int("".join(c for c in dtype if c.isdigit()))
+
+
+def _producer(model: Model) -> str:
+    """The program that wrote the model, as it says in its own words."""
+    said = model.proto.description.metadata.userDefined
+    version = said.get("com.github.apple.coremltools.version", "")
+    kind = f"Core ML specification {model.proto.specificationVersion}"
+    return f"coremltools {version}, {kind}" if version else kind

@@ -1,0 +1,14 @@
+"""The layers of neural networks, by the names of their parameters in the schema."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..network_call import LayerHandler
+from . import elementwise, images, movement, products, recurrent, reductions
+
+LAYERS: Mapping[str, LayerHandler] = {
+    name: handler
+    for family in (elementwise, images, movement, products, recurrent, reductions)
+    for name, handler in family.LAYERS.items()
+}

@@ -1,0 +1,158 @@
+"""Reads a Core ML model: a `.mlmodel` file, or a `.mlpackage`, a folder of such a file and of weights apart from it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from google.protobuf.message import DecodeError
+
+from ...errors import InputError, UnsupportedError
+from ..open_file import read_file, read_model_file
+from .schema import MESSAGES, NETWORKS, UNREAD_KINDS
+
+MANIFEST = "Manifest.json"
+"""The file by which a package is recognised."""
+
+_LONGEST = 2**20
+"""Bytes of a manifest, which has about a thousand."""
+
+DAMAGES = (LookupError, ValueError, TypeError, ArithmeticError, AttributeError, MemoryError, RuntimeError, OSError)
+"""Exceptions that protobuf, json and NumPy raise for what is not as Core ML writes it."""
+
+FROM_SOURCE = "convert the model that it was made from to ONNX, and give that"
+
+
+@dataclass(slots=True)
+class Model:
+    """A file of this `name`. `description` has the inputs and outputs; one of `network` and `program`, the block of the
+    function that is compiled, is there. Files of weights lie in `folder`, None where the model is bytes, and are read
+    once; `root` is the folder that they may not leave."""
+
+    name: str
+    proto: Any
+    description: Any
+    network: Any = None
+    program: Any = None
+    inputs: Sequence[Any] = ()
+    folder: Path | None = None
+    root: Path | None = None
+    files: dict[str, bytes] = field(default_factory=dict)
+
+    def weights(self, path: str) -> bytes:
+        """The file that a model names as `@model_path/weights/weight.bin`. Raises InputError where there is none."""
+        if path not in self.files:
+            self.files[path] = self._read(path)
+        return self.files[path]
+
+    def _read(self, path: str) -> bytes:
+        relative = path.removeprefix("@model_path/")
+        if self.folder is None or self.root is None:
+            raise InputError(
+                f"{self.name} has its weights in {relative!r}, a file of a .mlpackage; give the path of that folder"
+            )
+        found = _inside(self.root, self.folder / relative)
+        if found is None:
+            raise InputError(
+                f"{self.name} names the weights {path!r}, which lie outside of it; get the model elsewhere"
+            )
+        return read_file(found, "weights of a Core ML model")
+
+
+def read_model(model: str | Path | bytes) -> Model:
+    """Raises InputError for what is no Core ML model or a damaged one, UnsupportedError for kinds of models that are no
+    networks."""
+    folder = root = None
+    if not isinstance(model, bytes) and Path(model).is_dir():
+        root = Path(model)
+        name, data = root.name, b""
+        file = _file_of_package(root)
+        data, folder = read_file(file, "the model of a Core ML package"), file.parent
+        if not data:
+            raise InputError(f"{name}: its {file.name} is empty; convert or download the model again")
+    else:
+        data, name = read_model_file(model, "a Core ML file", "convert or download")
+        if not isinstance(model, bytes):
+            folder = root = Path(model).parent
+    try:
+        proto = MESSAGES["Model"].FromString(data)
+        read = _select(Model(name, proto, proto.description, folder=folder, root=root))
+    except (DecodeError, *DAMAGES) as error:
+        raise InputError(
+            f"{name} is truncated or damaged: its {len(data)} bytes are not a whole Core ML model "
+            f"({type(error).__name__}: {error}); convert or download it again"
+        ) from None
+    return read
+
+
+def _file_of_package(root: Path) -> Path:
+    """The model's file, which the manifest names by an identifier."""
+    again = "convert or download the package again"
+    data = read_file(root / MANIFEST, "the manifest of a Core ML package", _LONGEST)
+    try:
+        manifest = json.loads(data)
+        entry = manifest["itemInfoEntries"][manifest["rootModelIdentifier"]]["path"]
+        found = _inside(root, root / "Data" / entry)
+    except (*DAMAGES, RecursionError) as error:
+        raise InputError(
+            f"{root.name}: its {MANIFEST} names no model ({type(error).__name__}: {error}); {again}"
+        ) from None
+    if found is None:
+        raise InputError(f"{root.name}: its {MANIFEST} names {entry!r}, which lies outside of the package; {again}")
+    return found
+
+
+def _inside(root: Path, path: Path) -> Path | None:
+    """`path` without links; None where it leaves `root`."""
+    try:
+        resolved = path.resolve()
+    except (OSError, ValueError, RuntimeError):
+        return None
+    return resolved if resolved.is_relative_to(root.resolve()) else None
+
+
+def _select(model: Model) -> Model:
+    proto = model.proto
+    network = next((n for n in NETWORKS if proto.HasField(n)), None)
+    if network is not None:
+        model.network = getattr(proto, network)
+        return model
+    if not proto.HasField("mlProgram"):
+        kind = next((n for n in UNREAD_KINDS if proto.HasField(n)), None)
+        if kind is None:
+            raise InputError(
+                f"{model.name} is not a Core ML model: it has no network and no program; give another file"
+            )
+        raise UnsupportedError(
+            f"{model.name} is a Core ML model of the kind {kind}, and neural networks and ML programs are taken; "
+            + _advice(kind)
+        )
+    _select_function(model)
+    return model
+
+
+def _select_function(model: Model) -> None:
+    """Programs with several functions state which of them is meant by default."""
+    functions = model.proto.mlProgram.functions
+    name = model.description.defaultFunctionName or "main"
+    if name not in functions:
+        raise ValueError(f"there is no function {name!r}")
+    function = functions[name]
+    described = next((f for f in model.description.functions if f.name == name), None)
+    if described is not None and not model.description.input:
+        model.description = described
+    block = function.block_specializations
+    if function.opset not in block:
+        raise ValueError(f"the function {name!r} has no block for {function.opset!r}")
+    model.program, model.inputs = block[function.opset], function.inputs
+
+
+def _advice(kind: str) -> str:
+    if kind.startswith("pipeline"):
+        return "give the networks of the pipeline one by one, each saved as a model of its own"
+    if kind.startswith(("tree", "glm", "support", "kNearest")):
+        return "convert the scikit-learn model that it was made from with skl2onnx, and give that ONNX model"
+    return FROM_SOURCE
