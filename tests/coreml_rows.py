@@ -315,8 +315,8 @@ def movement() -> list[Row]:
         row("pad", np.pad(x, ((0, 0), (0, 0), (2, 1)), "edge"), "replicate", x=X(x), pad=[2, 1], mode="replicate"),
         row("tile", np.tile(x, (1, 2, 3)), x=X(x), reps=[1, 2, 3]),
         row("reverse", x[::-1, :, ::-1], x=X(x), axes=[0, 2]),
-        row("reverse_sequence", np.stack([np.concatenate([r[:n][::-1], r[n:]]) for r, n in zip(x, (2, 3), strict=True)]),
-            x=X(x), lengths=[2, 3], seq_axis=1, batch_axis=0),
+        row("reverse_sequence", np.stack([np.concatenate([x[0, 1::-1], x[0, 2:]]), x[1, ::-1]]), x=X(x),
+            lengths=[2, 3], seq_axis=1, batch_axis=0),
         row("shape", np.array([2, 3, 4]), x=X(x)),
         row("fill", np.full((2, 3), 1.5), shape=[2, 3], value=1.5),
         row("fill_like", np.full((2, 3, 4), 2.5), ref_tensor=X(x), value=2.5),
@@ -359,7 +359,8 @@ def selection() -> list[Row]:
             axis=2, ascending=False),
         row("topk", [np.sort(x, 1)[:, :2], np.argsort(x, 1)[:, :2]], "least", x=X(x), k=2, axis=1, ascending=True),
         row("argsort", order, x=X(x), axis=2, ascending=True),
-    ] + [row("non_zero", np.argwhere(sparse), x=X(sparse))]  # fmt: skip
+        row("non_zero", np.argwhere(sparse), x=X(sparse)),
+    ]  # fmt: skip
 
 
 def images() -> list[Row]:
@@ -458,5 +459,6 @@ def compression() -> list[Row]:
         row("constexpr_lut_to_dense", vectors[0, 0][places[:, :4]].transpose(0, 2, 1).reshape(6, 4), "vectors",
             indices=places[:, :4].astype(np.uint8), lut=vectors, vector_axis=0),
         row("constexpr_sparse_to_dense", dense, nonzero_data=values, mask=mask, shape=np.array([3, 5], np.uint32)),
-        row("constexpr_cast", lut.astype(np.float16).astype(np.float32), source_val=lut.astype(np.float16), output_dtype="fp32"),
+        row("constexpr_cast", lut.astype(np.float16).astype(np.float32), source_val=lut.astype(np.float16),
+            output_dtype="fp32"),
     ]  # fmt: skip

@@ -19,7 +19,8 @@ def inspect_model(path: Path, custom: CustomOperators) -> None:
     """Prints the card of the model, of which the user defines the operators of `custom`. Raises InputError for what is
     no model."""
     card = describe_model(path, custom)
-    say(f"{card.name}: {find_importer(path).name}, {size(path.stat().st_size)}")
+    files = [f for f in path.rglob("*") if f.is_file()] if path.is_dir() else [path]
+    say(f"{card.name}: {find_importer(path).name}, {size(sum(f.stat().st_size for f in files))}")
     width = None if is_terminal() else WIDTH
     facts = Table(box=None, show_header=False, pad_edge=False)
     show_table(facts, _facts(card), width=width)

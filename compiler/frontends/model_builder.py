@@ -14,6 +14,11 @@ from ..graph.names import Names
 OPSET = 21
 """The opset of ai.onnx of all that is converted: the first with int4 and with quantised int16."""
 
+ML = "ai.onnx.ml"
+"""The domain of ONNX's operators of labels and classical models."""
+
+_ML_OPSET = 3
+
 Shape = Sequence[int | str | None]
 """Extents, names of dimensions that are free, or None for a free one without a name."""
 
@@ -83,4 +88,6 @@ class ModelBuilder:
 
     def model(self, description: str = "") -> onnx.ModelProto:
         opsets = [helper.make_opsetid("", OPSET)]
+        if any(node.domain == ML for node in self._graph.node):
+            opsets.append(helper.make_opsetid(ML, _ML_OPSET))
         return helper.make_model(self._graph, opset_imports=opsets, ir_version=10, doc_string=description)

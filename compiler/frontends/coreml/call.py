@@ -12,6 +12,7 @@ from ...errors import UnsupportedError
 from ..converted_call import ConvertedCall
 from ..images import Images
 from ..model_builder import ModelBuilder
+from ..unsupported import Unsupported
 from .read_model import Model
 from .read_value import Value, read_value, type_of
 from .types import onnx_type, real_type
@@ -23,11 +24,12 @@ _SMALL = 16
 @dataclass(slots=True)
 class Scope:
     """A block while it is converted: its values, and those around it. Constants are added to `root`, the builder of the
-    whole model; `convert` adds the operations of a block."""
+    whole model; `problems` collects what is not supported; `convert` adds the operations of a block."""
 
     model: Model
     builder: ModelBuilder
     root: ModelBuilder
+    problems: Unsupported
     convert: Callable[[Scope, Any], None]
     values: dict[str, Value] = field(default_factory=dict)
 

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from onnx import TensorProto, helper
 
-from ..model_builder import ModelBuilder
-
-_DOMAIN = "ai.onnx.ml"
+from ..model_builder import ML, ModelBuilder
 
 
 def add_classes(
@@ -22,12 +20,12 @@ def add_classes(
     if label:
         table = builder.constant(np.array(list(classes), object if strings else np.int64), "classes")
         place = builder.node("ArgMax", [row], "place", axis=1, keepdims=0)
-        taken = builder.node("ArrayFeatureExtractor", [table, place], "label", domain=_DOMAIN)
+        taken = builder.node("ArrayFeatureExtractor", [table, place], "label", domain=ML)
         builder.node("Reshape", [taken, builder.integers([-1])], label, outputs=[label])
         builder.output(label, TensorProto.STRING if strings else TensorProto.INT64, None)
     if by_label:
         names = {"classlabels_strings" if strings else "classlabels_int64s": list(classes)}
-        builder.node("ZipMap", [row], by_label, outputs=[by_label], domain=_DOMAIN, **names)
+        builder.node("ZipMap", [row], by_label, outputs=[by_label], domain=ML, **names)
         key = TensorProto.STRING if strings else TensorProto.INT64
         score = helper.make_tensor_type_proto(TensorProto.FLOAT, [])
         type = helper.make_sequence_type_proto(helper.make_map_type_proto(key, score))

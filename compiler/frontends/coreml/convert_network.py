@@ -11,11 +11,12 @@ import onnx
 
 from ...errors import InputError, UnsupportedError
 from ..model_builder import ModelBuilder
+from ..unsupported import Unsupported
 from .classes import add_classes
 from .features import BGR, Feature, read_feature
 from .layers import LAYERS
 from .network_call import Array, Layer, NetworkScope
-from .problems import kinds, refuse
+from .problems import collect
 from .read_model import DAMAGES, Model
 from .read_value import Value
 from .read_weights import stored
@@ -28,9 +29,8 @@ _FIRST_KIND = 100
 
 def convert_network(model: Model) -> onnx.ModelProto:
     """Raises UnsupportedError, which names all that is not supported."""
-    unsupported = unsupported_layers(model)
-    if unsupported:
-        raise refuse(model.name, kinds(unsupported, "layer"))
+    problems = collect(model.name, unsupported_layers(model), "layer")
+    problems.check()
     builder = ModelBuilder(model.name)
     scope = NetworkScope(builder, model.network.arrayInputShapeMapping != _EXACT)
     for feature in network_inputs(model):
@@ -38,7 +38,8 @@ def convert_network(model: Model) -> onnx.ModelProto:
     outputs = [read_feature(f) for f in model.description.output]
     # What is an output keeps that name for itself.
     reserved = {f.name: builder.name(f.name) for f in outputs}
-    _convert_layers(scope, model)
+    _convert_layers(scope, model, problems)
+    problems.check()
     labels = [
         f
         for f in outputs
@@ -148,10 +149,9 @@ def _preprocessed(builder: ModelBuilder, model: Model, feature: Feature, name: s
     return name
 
 
-def _convert_layers(scope: NetworkScope, model: Model) -> None:
+def _convert_layers(scope: NetworkScope, model: Model, problems: Unsupported) -> None:
     """Others can still be checked where one is not supported: the model is refused at the end, so nothing computes its
     results."""
-    problems: dict[str, None] = {}
     for kind, layer in layers(model):
         call = Layer(scope, layer, kind)
         try:
@@ -161,7 +161,7 @@ def _convert_layers(scope: NetworkScope, model: Model) -> None:
                 raise call.unsupported(f"it has {len(layer.output)} outputs")
             scope.values.update(zip(layer.output, listed, strict=False))
         except UnsupportedError as error:
-            problems[str(error)] = None
+            problems.add(str(error))
             placeholders = {name: Array(scope.builder.name(name), 4) for name in layer.output}
             scope.values.update(placeholders)
         except DAMAGES as error:
@@ -169,8 +169,6 @@ def _convert_layers(scope: NetworkScope, model: Model) -> None:
                 f"{model.name} is not a valid Core ML model: {kind} ({layer.name!r}): {type(error).__name__}: {error}; "
                 "convert it again, or report this with the model"
             ) from error
-    if problems:
-        raise refuse(model.name, list(problems))
 
 
 def _value(scope: NetworkScope, model: Model, name: str) -> Array:

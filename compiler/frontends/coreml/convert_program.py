@@ -14,7 +14,7 @@ from .call import Call, Scope
 from .classes import add_classes
 from .features import Feature, read_feature
 from .operators import OPERATORS
-from .problems import kinds, refuse
+from .problems import collect
 from .read_model import DAMAGES, Model
 from .read_value import Value, read_value, type_of
 from .types import onnx_type, real_type
@@ -25,11 +25,10 @@ _OWN = ("const", "classify")
 
 def convert_program(model: Model) -> onnx.ModelProto:
     """Raises UnsupportedError, which names all that is not supported."""
-    unsupported = unsupported_operations(model)
-    if unsupported:
-        raise refuse(model.name, kinds(unsupported, "operation"))
+    problems = collect(model.name, unsupported_operations(model), "operation")
+    problems.check()
     builder = ModelBuilder(model.name)
-    scope = Scope(model, builder, builder, _convert_block)
+    scope = Scope(model, builder, builder, problems, _convert_block)
     for feature, value in program_inputs(model):
         value.name = builder.input(feature.name, onnx_type(value.dtype), feature.shape)
         scope.values[feature.name] = value
@@ -37,16 +36,18 @@ def convert_program(model: Model) -> onnx.ModelProto:
     # What is an output keeps that name for itself.
     reserved = {name: builder.name(name) for name in names}
     scope.convert(scope, model.program)
-    classified = _classifiers(model)
+    problems.check()
+    classifiers = [o for o in model.program.operations if o.type == "classify"]
+    labels = {v.name for o in classifiers for v in o.outputs}
     for name in names:
-        if name in classified:
+        if name in labels:
             continue
         if name not in scope.values:
             raise UnsupportedError(f"{model.name}: nothing computes its output {name!r}")
         value = scope.values[name]
         builder.node("Identity", [scope.add(value)], name, outputs=[reserved[name]])
         builder.output(reserved[name], onnx_type(real_type(value.dtype)), None)
-    for operation in dict.fromkeys(classified.values()):
+    for operation in classifiers:
         _add_classifier(Call(scope, operation), reserved)
     return builder.model(model.proto.description.metadata.shortDescription)
 
@@ -112,11 +113,6 @@ def constants(model: Model) -> Iterator[Value]:
                     yield found
 
 
-def _classifiers(model: Model) -> dict[str, Any]:
-    """By output the operation that makes labels of scores."""
-    return {v.name: o for o in model.program.operations if o.type == "classify" for v in o.outputs}
-
-
 def _add_classifier(call: Call, reserved: dict[str, str]) -> None:
     names = [reserved.get(v.name, "") for v in call.operation.outputs]
     classes: Sequence[Any] = call.constant("classes")
@@ -127,14 +123,13 @@ def _add_classifier(call: Call, reserved: dict[str, str]) -> None:
 def _convert_block(scope: Scope, block: Any) -> None:
     """Adds the operations of a block. Others can still be checked where one is not supported: the model is refused at
     the end, so nothing computes its results."""
-    problems: dict[str, None] = {}
     for operation in block.operations:
         if operation.type == "classify":
             continue
         try:
             _convert_operation(scope, operation)
         except UnsupportedError as error:
-            problems.update(dict.fromkeys(error.lines if isinstance(error, _Problems) else [str(error)]))
+            scope.problems.add(str(error))
             for named in operation.outputs:
                 scope.values[named.name] = _placeholder(scope, named)
         except DAMAGES as error:
@@ -143,18 +138,6 @@ def _convert_block(scope: Scope, block: Any) -> None:
                 f"{scope.model.name} is not a valid Core ML model: {operation.type} ({name!r}): "
                 f"{type(error).__name__}: {error}; convert it again, or report this with the model"
             ) from error
-    if problems and scope.builder is scope.root:
-        raise refuse(scope.model.name, list(problems))
-    if problems:
-        raise _Problems(list(problems))
-
-
-class _Problems(UnsupportedError):
-    """What is not supported in a block inside of another one."""
-
-    def __init__(self, lines: list[str]) -> None:
-        super().__init__("; ".join(lines))
-        self.lines = lines
 
 
 def _placeholder(scope: Scope, named: Any) -> Value:

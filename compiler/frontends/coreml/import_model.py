@@ -17,7 +17,7 @@ from .convert_network import count_layers, network_inputs, unsupported_layers
 from .convert_program import constants as program_constants
 from .convert_program import count_operations, program_inputs, unsupported_operations
 from .features import Feature, read_feature
-from .read_model import Model, read_model
+from .read_model import Model, read_model, valid
 
 
 def import_model(
@@ -29,7 +29,8 @@ def import_model(
     that is not supported.
     """
     read = read_model(model)
-    usual = {name: n for feature in _inputs(read) for name, n in feature.usual.items()}
+    with valid(read.name):
+        usual = {name: n for feature in _inputs(read) for name, n in feature.usual.items()}
     return import_at_usual_sizes(lambda: convert(read), usual, inputs, memory)
 
 
@@ -42,6 +43,11 @@ def _inputs(model: Model) -> list[Feature]:
 def describe(model: str | Path | bytes) -> ModelCard:
     """Raises InputError for what is no Core ML model."""
     read = read_model(model)
+    with valid(read.name):
+        return _described(read)
+
+
+def _described(read: Model) -> ModelCard:
     is_network = read.network is not None
     weights: Counter[str] = Counter()
     parameters = 0

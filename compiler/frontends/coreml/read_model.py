@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,17 @@ class Model:
                 f"{self.name} names the weights {path!r}, which lie outside of it; get the model elsewhere"
             )
         return read_file(found, "weights of a Core ML model")
+
+
+@contextmanager
+def valid(name: str) -> Iterator[None]:
+    """Makes what reading a part of the model of this name raises for a damaged one an InputError."""
+    try:
+        yield
+    except DAMAGES as error:
+        raise InputError(
+            f"{name} is not a valid Core ML model: {type(error).__name__}: {error}; convert or download it again"
+        ) from error
 
 
 def read_model(model: str | Path | bytes) -> Model:
