@@ -1,4 +1,4 @@
-"""What a model has that is not supported, with what to do about some of it."""
+"""Lists what a model has that is not supported, with what to do about some of it."""
 
 from __future__ import annotations
 

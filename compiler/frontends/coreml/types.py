@@ -6,25 +6,13 @@ from collections.abc import Mapping
 from math import prod
 
 import numpy as np
-import onnx
+from onnx import helper
 
 from ...errors import UnsupportedError
 
-_T = onnx.TensorProto
-ONNX_TYPES: Mapping[str, int] = {
-    "float16": _T.FLOAT16,
-    "float32": _T.FLOAT,
-    "float64": _T.DOUBLE,
-    "int8": _T.INT8,
-    "int16": _T.INT16,
-    "int32": _T.INT32,
-    "int64": _T.INT64,
-    "uint8": _T.UINT8,
-    "uint16": _T.UINT16,
-    "uint32": _T.UINT32,
-    "uint64": _T.UINT64,
-    "bool": _T.BOOL,
-}
+_INTEGERS = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
+VALUE_TYPES = ("float16", "float32", "float64", *_INTEGERS, "bool")
+"""Types that values may have."""
 
 DATA_TYPES: Mapping[int, str] = {
     1: "bool",
@@ -56,7 +44,7 @@ NAMES: Mapping[str, str] = {
     "fp16": "float16",
     "fp32": "float32",
     "fp64": "float64",
-    **{name: name for name in ONNX_TYPES},
+    **{name: name for name in VALUE_TYPES},
 }
 """Types as operators of a program name them in words."""
 
@@ -75,9 +63,9 @@ _BITS = {"uint1": 1, "uint2": 2, "uint3": 3, "uint4": 4, "uint6": 6, "int4": 4}
 
 def onnx_type(dtype: str) -> int:
     """Raises UnsupportedError for types that are no value's."""
-    if dtype not in ONNX_TYPES:
+    if dtype not in VALUE_TYPES:
         raise UnsupportedError(f"elements of type {dtype} are not supported")
-    return ONNX_TYPES[dtype]
+    return int(helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
 
 def real_type(dtype: str) -> str:

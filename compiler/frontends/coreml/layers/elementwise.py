@@ -67,7 +67,7 @@ def _gelu(layer: Layer) -> Array:
 
 
 def _unary(layer: Layer) -> Array:
-    """Of `scale * x + shift`."""
+    """A function of `scale * x + shift`."""
     p = layer.params
     x = linear(layer, layer.x.name, p.scale if p.HasField("scale") else 1.0, p.shift)
     epsilon = p.epsilon if p.HasField("epsilon") else 1e-6
@@ -107,7 +107,7 @@ def _exp2(layer: Layer) -> Array:
 
 
 def _joined(op: str) -> LayerHandler:
-    """Of two operands or more."""
+    """An operator on two operands or more."""
 
     def convert(layer: Layer) -> Array:
         operands = layer.operands
@@ -117,7 +117,7 @@ def _joined(op: str) -> LayerHandler:
 
 
 def _with_number(op: str) -> LayerHandler:
-    """Of one operand and a number, or of several operands."""
+    """An operator on one operand and a number, or on several operands."""
 
     def convert(layer: Layer) -> Array:
         first, *rest = layer.operands
@@ -130,7 +130,7 @@ def _with_number(op: str) -> LayerHandler:
 
 
 def _compared(op: str, negated: bool = False) -> LayerHandler:
-    """Of two operands, or of one and a number: 1 where it holds, else 0."""
+    """A comparison of two operands, or of one and a number: 1 where it holds, else 0."""
 
     def convert(layer: Layer) -> Array:
         operands = layer.operands

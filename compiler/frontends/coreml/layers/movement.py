@@ -46,7 +46,7 @@ def _flatten(layer: Layer) -> Array:
 
 
 def _permute(layer: Layer) -> Array:
-    """Of sequence, channel, height and width."""
+    """The order of sequence, channel, height and width."""
     axes = [int(n) for n in layer.params.axis]
     x = layer.x
     if x.rank == 5:  # the batch stays where it is

@@ -15,7 +15,7 @@ def _transposed(layer: Layer, weights: object, rows: int, columns: int) -> str:
 
 
 def _inner_product(layer: Layer) -> Array:
-    """Of four or more dimensions the last three are one vector; of less the last one."""
+    """Rows: the last three of four or more dimensions are one vector, else the last one."""
     p, x = layer.params, layer.x
     inputs, outputs = int(p.inputChannels), int(p.outputChannels)
     bias = [layer.weights(p.bias, outputs)] if p.hasBias else []
@@ -48,7 +48,7 @@ def _embedding_nd(layer: Layer) -> Array:
 
 
 def _batched_matmul(layer: Layer) -> Array:
-    """Of two operands, or of one and weights, which the file has the other way around."""
+    """A product of two operands, or of one and weights, which the file has the other way around."""
     p, operands = layer.params, layer.operands
 
     def read(array: Array, swapped: bool) -> str:
@@ -68,7 +68,7 @@ def _batched_matmul(layer: Layer) -> Array:
 
 
 def _dot(layer: Layer) -> Array:
-    """Of the last three dimensions of two operands; by their lengths where it is the cosine."""
+    """Sums over the last three dimensions of two operands; by their lengths where it is the cosine."""
     a, b = layer.operands
     axes = layer.integers([-3, -2, -1])
     result = layer.node("ReduceSum", [layer.node("Mul", [a.name, b.name]), axes], keepdims=1)
