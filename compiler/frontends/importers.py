@@ -135,6 +135,8 @@ _ONNX_TAGS = (b"\x08", b"\x12", b"\x1a", b"\x22", b"\x28", b"\x32", b"\x3a", b"\
 _OF_KERAS = ((30, b"metadata.json"), (30, b"config.json"), (0, b"\x89HDF\r\n\x1a\n"))
 # Networks as text; their weights begin with the name, of any length.
 _OF_CAFFE = ((0, b"name:"), (0, b"layer"), (0, b"input"))
+# The version of a SavedModel, then its graphs; no ONNX model of this version of its format is in use.
+_OF_SAVED_MODEL = ((0, b"\x08\x01\x12"),)
 
 # The version of the specification, then the description, whose first field is an input or output with its name.
 _OF_COREML = re.compile(rb"\x08[\x01-\x7f]\x12[\x80-\xff]*[\x00-\x7f][\x0a\x52][\x80-\xff]*[\x00-\x7f]\x0a")
@@ -191,6 +193,7 @@ IMPORTERS: list[Importer] = [
     _converted("TFLite", (".tflite",), ((4, b"TFL3"),), ("tflite", "flatbuffers")),
     _converted("Keras", (".keras", ".h5", ".hdf5"), _OF_KERAS),
     _converted("TensorFlow.js", (".json",), ((0, b"{"),), module="tfjs", beside=_beside_tfjs),
+    _converted("TensorFlow", (".pb",), _OF_SAVED_MODEL, inside="saved_model.pb"),
     _converted("Caffe", (".prototxt", ".caffemodel"), _OF_CAFFE),
     _converted(
         "Core ML",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 FROM_PYTORCH = "export the model to ONNX, with torch.onnx.export(model, inputs, 'model.onnx')"
-TO_ONNX = f"{FROM_PYTORCH} in PyTorch, python -m tf2onnx.convert for TensorFlow"
+TO_ONNX = f"{FROM_PYTORCH} in PyTorch; save it as a SavedModel in TensorFlow, and give its folder"
 
 
 @dataclass(frozen=True, slots=True)

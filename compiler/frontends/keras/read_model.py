@@ -28,7 +28,7 @@ DAMAGES = (LookupError, ValueError, TypeError, ArithmeticError, AttributeError, 
 
 EXPORT = (
     "export the model as ONNX (in Keras: model.export('model.onnx', format='onnx')), or as a SavedModel "
-    "(model.export('folder')), of which python -m tf2onnx.convert makes ONNX"
+    "(model.export('folder')), and give the folder"
 )
 
 

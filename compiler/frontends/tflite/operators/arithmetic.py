@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
 from ..call import Call, Handler
@@ -24,29 +23,10 @@ def _clip(least: float, most: float) -> Handler:
 
 
 def broadcast(call: Call, op: str, values: Sequence[str], shapes: Sequence[tuple[int, ...]], stem: str = "") -> str:
-    """An operator on operands that are broadcast, in the order of the images among them."""
-    images, rank = call.images, max(map(len, shapes))
-
-    def is_free(value: str, shape: tuple[int, ...], i: int) -> bool:
-        """Whether `value` can be had as N, C, ... for nothing."""
-        constant = i < len(call.operator.inputs) and call.tensor(i).data is not None
-        return value in images or constant or prod(shape) == prod(shape[-1:])
-
-    planar = rank > 2 and any(v in images and len(s) == rank for v, s in zip(values, shapes, strict=True))
-    if not planar or not all(is_free(v, s, i) for i, (v, s) in enumerate(zip(values, shapes, strict=True))):
-        return call.builder.node(op, values, stem or call.stem)
-    operands = []
-    for value, shape in zip(values, shapes, strict=True):
-        if not shape:
-            operands.append(value)
-        elif len(shape) == rank:
-            operands.append(images.planar(value, rank))
-        else:
-            whole = call.integers([*([1] * (rank - len(shape))), *shape])
-            reshaped = call.builder.node("Reshape", [value, whole], f"{value}.of_rank_{rank}")
-            operands.append(images.planar(reshaped, rank))
-    inner = call.builder.node(op, operands, f"{stem or call.stem}.planar")
-    return images.interleaved(inner, rank, stem or call.stem)
+    """An operator on operands that are broadcast."""
+    count = len(call.operator.inputs)
+    constants = [i < count and call.tensor(i).data is not None for i in range(len(values))]
+    return call.images.broadcast(op, values, shapes, constants, stem or call.stem)
 
 
 def _binary(op: str, activation: bool = True) -> Handler:

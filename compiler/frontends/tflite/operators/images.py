@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...operators.images import resize_attributes
 from ..call import Call, Handler
 
 _SAME = 0
@@ -39,9 +40,7 @@ def _resize(mode: str) -> Handler:
         o = call.options
         size = [int(n) for n in call.constant(1, "the size").reshape(-1)]
         batch, _, _, channels = call.result().shape
-        place = "align_corners" if o.AlignCorners() else "half_pixel" if o.HalfPixelCenters() else "asymmetric"
-        nearest = "floor" if place == "asymmetric" else "round_prefer_ceil"
-        attributes: dict[str, Any] = {"mode": mode, "coordinate_transformation_mode": place, "nearest_mode": nearest}
+        attributes = resize_attributes(mode, o.AlignCorners(), o.HalfPixelCenters())
         sizes = call.integers([batch, channels, *size])
         resized = call.node("Resize", [call.planar(0), "", "", sizes], **attributes)
         call.write(call.interleaved(resized))

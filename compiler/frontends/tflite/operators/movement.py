@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 import numpy as np
 
+from ...operators.images import batch_to_space, space_to_batch
+from ...operators.strided_slice import Bounds, Masks, strided_slice
 from ..call import Call, Handler
 from ..read_model import Tensor
 from ..types import onnx_type
 from .moved import moved, same_quanta, sizes_of
-from .strided_slice import strided_slice
 
 
 def _reshape(call: Call) -> None:
@@ -111,6 +111,20 @@ def _slice(call: Call) -> None:
         left = call.node("Less", [counts, call.integers(0)])
         end = call.node("Where", [left, call.integers(2**31 - 1), call.node("Add", [starts, counts])])
     moved(call, lambda d: call.node("Slice", [*d, starts, end, axes]), 0)
+
+
+def _strided_slice(call: Call) -> None:
+    o, strides = call.options, [int(n) for n in call.constant(3, "the strides")]
+    masks = Masks(o.BeginMask(), o.EndMask(), o.EllipsisMask(), o.NewAxisMask(), o.ShrinkAxisMask())
+
+    def bounds(i: int) -> Bounds:
+        data = call.tensor(i).data
+        return sizes_of(call, i) if data is None else [int(n) for n in data]
+
+    try:
+        moved(call, lambda d: strided_slice(call, d[0], bounds(1), bounds(2), strides, masks), 0)
+    except ValueError as error:
+        raise call.unsupported(str(error)) from None
 
 
 def _gather(call: Call) -> None:
@@ -231,46 +245,16 @@ def _range(call: Call) -> None:
 
 
 def _space_to_batch(call: Call) -> None:
-    """Pads, then takes each dimension apart into blocks, whose places become parts of the batch."""
     block = [int(n) for n in call.constant(1, "the blocks").reshape(-1)]
     pads = call.constant(2, "the paddings").reshape(-1, 2)
-    shape, k = call.shape(0), len(block)
-    around = np.concatenate([np.zeros((1, 2), int), pads, np.zeros((len(shape) - 1 - k, 2), int)])
-    sizes = [int(n + a + b) for n, (a, b) in zip(shape, around, strict=True)]
-    zero = _zero(call.tensor(0))
-    split = [sizes[0], *(n for s, b in zip(sizes[1:], block, strict=False) for n in (s // b, b)), *sizes[1 + k :]]
-    perm = [*range(2, 2 * k + 2, 2), 0, *range(1, 2 * k + 1, 2), *range(2 * k + 1, len(split))]
-    joined = [sizes[0] * prod(block), *(s // b for s, b in zip(sizes[1:], block, strict=False)), *sizes[1 + k :]]
-    padding = call.integers([int(n) for n in around.T.reshape(-1)])
-
-    def move(data: list[str]) -> str:
-        value = call.node("Pad", [*data, padding, call.number(zero, call.tensor(0).dtype)]) if pads.any() else data[0]
-        value = call.node("Reshape", [value, call.integers(split)])
-        return call.node("Reshape", [call.node("Transpose", [value], perm=perm), call.integers(joined)])
-
-    call.store(move([call.raw(0)]))
+    zero = call.number(_zero(call.tensor(0)), call.tensor(0).dtype)
+    call.store(space_to_batch(call, call.raw(0), call.shape(0), block, pads, zero))
 
 
 def _batch_to_space(call: Call) -> None:
-    """The reverse: `crops` are taken off at the end."""
     block = [int(n) for n in call.constant(1, "the blocks").reshape(-1)]
     crops = call.constant(2, "the crops").reshape(-1, 2)
-    shape, k = call.shape(0), len(block)
-    split = [*block, shape[0] // prod(block), *shape[1:]]
-    perm = [k, *(n for i in range(k) for n in (k + 1 + i, i)), *range(2 * k + 1, len(split))]
-    sizes = [n * b for n, b in zip(shape[1:], block, strict=False)]
-    joined = [shape[0] // prod(block), *sizes, *shape[1 + k :]]
-    starts = [int(a) for a, _ in crops]
-    ends = [int(n - b) for n, (_, b) in zip(sizes, crops, strict=True)]
-
-    def move(data: list[str]) -> str:
-        value = call.node("Reshape", [*data, call.integers(split)])
-        value = call.node("Reshape", [call.node("Transpose", [value], perm=perm), call.integers(joined)])
-        if not crops.any():
-            return value
-        return call.node("Slice", [value, *map(call.integers, (starts, ends, list(range(1, k + 1))))])
-
-    moved(call, move, 0)
+    moved(call, lambda d: batch_to_space(call, d[0], call.shape(0), block, crops), 0)
 
 
 def _dynamic_update_slice(call: Call) -> None:
@@ -309,7 +293,7 @@ OPERATORS: dict[str, Handler] = {
     "SPLIT": _split,
     "SPLIT_V": _split_v,
     "SQUEEZE": _squeeze,
-    "STRIDED_SLICE": strided_slice,
+    "STRIDED_SLICE": _strided_slice,
     "TILE": _tile,
     "TRANSPOSE": _transpose,
     "UNPACK": _unpack,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from ...operators.images import transposed_padding
 from ..call import Call, Handler
 from ..types import stored_type
 from .images import window
@@ -57,19 +57,10 @@ def _conv_3d(call: Call) -> None:
 def convolution_transpose(call: Call, data: int, weights: int, bias: int, strides: list[int], same: bool) -> None:
     """Weights are O, H, W, I. Under SAME padding the result is cut as a convolution of it would have been padded."""
     _, height, width, _ = call.shape(weights)
-    out = call.result().shape[1:3]
-    sizes, begin, end, more = [height, width], [], [], []
-    for n, size, k, stride in zip(call.shape(data)[1:3], out, sizes, strides, strict=True):
-        whole = (n - 1) * stride + k
-        cut = max(whole - size, 0) if same else 0
-        begin.append(cut // 2)
-        end.append(cut - cut // 2)
-        more.append(size - (whole - cut))
-    if any(m < 0 for m in more):
-        raise call.unsupported(f"the result {list(out)} of {list(call.shape(data)[1:3])}")
-    attributes: dict[str, Any] = {"kernel_shape": sizes, "strides": strides, "pads": [*begin, *end]}
-    if any(more):
-        attributes["output_padding"] = more
+    try:
+        attributes = transposed_padding(call.shape(data)[1:3], call.result().shape[1:3], [height, width], strides, same)
+    except ValueError as error:
+        raise call.unsupported(str(error)) from None
     operands = _biased(call, [call.planar(data), _order(call, weights, (3, 0, 1, 2))], bias)
     call.write(call.activated(call.interleaved(call.node("ConvTranspose", operands, **attributes)), _fused(call)))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ...images import planar_axis
 from ..call import Call, Handler
 
 
@@ -12,14 +11,8 @@ def _reduce(op: str) -> Handler:
         axes = sorted({int(a) % max(rank, 1) for a in call.constant(1, "the axes").reshape(-1)})
         keep = int(call.options.KeepDims())
         x = call.read(0)
-        if x in call.images and rank - 1 not in axes and 0 not in axes:
-            # What is left of an image without its spatial axes is in the same order in both formats.
-            inner, own = call.images.planar(x, rank), [planar_axis(a, rank) for a in axes]
-            result = call.node(op, [inner, call.integers(own)], keepdims=keep)
-            if keep:
-                result = call.images.interleaved(result, rank, call.stem)
-            elif len(axes) < rank - 2:
-                result = call.node(op, [x, call.integers(axes)], keepdims=keep)
+        if x in call.images:
+            result = call.images.reduced(op, x, axes, bool(keep), call.stem)
         else:
             result = call.node(op, [x, call.integers(axes)], keepdims=keep) if axes else x
         call.write(result)

@@ -1,0 +1,1 @@
+"""Operators that TFLite and TensorFlow have in common, on values of the ONNX model."""

@@ -1,0 +1,8 @@
+"""TensorFlow's graphs, read without TensorFlow: `read_model` reads SavedModels, frozen graphs and TensorFlow.js's graph
+models, `convert` makes an ONNX model of one, `operators/` has a function for each operator."""
+
+from .convert import convert
+from .import_model import describe, import_model
+from .read_model import read_model
+
+__all__ = ["convert", "describe", "import_model", "read_model"]

@@ -1,0 +1,77 @@
+"""From a TensorFlow graph to a Graph, by way of an ONNX model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+
+from ...errors import UnsupportedError
+from ...graph.ir import Graph
+from ...system.limits import CompileMemory
+from ..model_card import ModelCard
+from ..model_card import Port as CardPort
+from ..model_inputs import ModelInputs
+from ..onnx import import_model as import_onnx
+from .convert import convert, count_operators, declared, reached_nodes, unsupported_kinds
+from .read_model import Model, Port, read_model
+from .read_tensor import read_tensor
+from .schema import type_name
+
+
+def import_model(
+    model: str | Path | bytes, inputs: ModelInputs | None = None, memory: CompileMemory | None = None
+) -> Graph:
+    """The graph of a SavedModel or a frozen graph. Raises InputError for what is no such file or does not fit `inputs`,
+    and one UnsupportedError that names everything that is not supported."""
+    return import_onnx(convert(read_model(model)), inputs, memory)
+
+
+def describe(model: str | Path | bytes) -> ModelCard:
+    """Raises InputError for what is no TensorFlow graph."""
+    return card_of(read_model(model))
+
+
+def card_of(read: Model) -> ModelCard:
+    """The card of a model that is read."""
+    sizes: Counter[str] = Counter()
+    parameters = 0
+    for dtype, count in _constants(read):
+        sizes[dtype.name] += count * dtype.itemsize
+        parameters += count
+    return ModelCard(
+        name=read.name,
+        producer=read.producer,
+        opset=0,
+        operators=count_operators(read),
+        parameters=parameters,
+        inputs=tuple(CardPort(p.name, _dtype(p), declared(p)) for p in read.inputs),
+        outputs=tuple(CardPort(p.name, _dtype(p) if p.dtype else "", p.shape) for p in read.outputs),
+        weights=dict(sizes.most_common()),
+        unsupported=unsupported_kinds(read),
+    )
+
+
+def _dtype(port: Port) -> str:
+    name = type_name(port.dtype)
+    return {"float": "float32", "double": "float64", "half": "float16"}.get(name, name)
+
+
+def _constants(read: Model) -> list[tuple[np.dtype, int]]:
+    """The types and numbers of elements of variables and constants that the outputs need; scalars aside."""
+    found = []
+    for node in reached_nodes(read):
+        with suppress(UnsupportedError):
+            if node.op == "Const" and node.name in read.weights:
+                found.append((read.weights[node.name].dtype, read.weights[node.name].size))
+            elif node.op == "Const":
+                data = read_tensor(node.attributes["value"].tensor)
+                found.append((data.dtype, data.size))
+            elif node.op in ("VarHandleOp", "VariableV2"):
+                key = read.key_of(node)
+                if key in read.checkpoint.entries:
+                    data = read.checkpoint.read(key, node.name)
+                    found.append((data.dtype, data.size))
+    return [(dtype, size) for dtype, size in found if size > 1]

@@ -1,0 +1,119 @@
+"""Pooling, normalisation, resizing and rearranging of images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import onnx
+
+from ...operators.images import batch_to_space, resize_attributes, space_to_batch
+from ..call import Call, Handler
+from .products import window
+
+
+def _pool(op: str) -> Handler:
+    def convert(call: Call) -> str:
+        if len(call.operands) == 3:  # MaxPoolV2
+            sizes, strides = call.listed(1, "the window"), call.listed(2, "the strides")
+        else:
+            sizes, strides = call.numbers("ksize"), call.numbers("strides")
+        rank = len(sizes)
+        around = [n for n, m in zip((*sizes, *strides), (*call.spatial(sizes), *call.spatial(strides)), strict=False)]
+        if len(around) and len(call.spatial(sizes)) != rank - 2:
+            raise call.unsupported("its window has no extent for each dimension")
+        channels = 1 if call.channels_first else rank - 1
+        if sizes[channels] != 1 or sizes[0] != 1:
+            raise call.unsupported("its window goes along channels or the batch")
+        attributes = window(call, call.spatial(sizes), call.spatial(strides), [1])
+        return call.image(call.node(op, [call.planar(0, rank)], **attributes), rank)
+
+    return convert
+
+
+def _fused_batch_norm(call: Call) -> list[str]:
+    """With the mean and the variance of training."""
+    if call.flag("is_training", True):
+        raise call.unsupported("it normalises by the batch: save the model for inference (training=False)")
+    rank = 5 if call.channels_first is False and call.text("data_format") == "NDHWC" else 4
+    operands = [call.read(i) for i in range(1, 5)]
+    epsilon = call.real("epsilon", 1e-4)
+    y = call.node("BatchNormalization", [call.planar(0, rank), *operands], epsilon=epsilon)
+    mean, variance = operands[2:]
+    return [call.image(y, rank), mean, variance, mean, variance, variance]
+
+
+def _resize(mode: str, **more: Any) -> Handler:
+    """The results of all but the nearest pixels are real numbers."""
+
+    def convert(call: Call) -> str:
+        half = call.flag("half_pixel_centers")
+        attributes = {**resize_attributes(mode, call.flag("align_corners"), half), **more}
+        if mode == "cubic":
+            attributes |= {"cubic_coeff_a": -0.5 if half else -0.75, "exclude_outside": int(half)}
+        x = call.images.planar(call.read(0), 4)
+        if mode != "nearest":
+            x = call.cast(x, onnx.TensorProto.FLOAT)
+        shape = call.node("Shape", [x], start=0, end=2)
+        sizes = call.node("Concat", [shape, call.sizes(1)], axis=0)
+        return call.images.interleaved(call.node("Resize", [x, "", "", sizes], **attributes), 4, call.stem)
+
+    return convert
+
+
+def _blocks(op: str) -> Handler:
+    """Both formats order the channels by the place in the block first."""
+
+    def convert(call: Call) -> str:
+        if call.text("data_format", "NHWC") not in ("NHWC", "NCHW"):
+            raise call.unsupported(f"the format {call.text('data_format')}")
+        return call.image(call.node(op, [call.planar(0, 4)], blocksize=call.integer("block_size")), 4)
+
+    return convert
+
+
+def _lrn(call: Call) -> str:
+    """ONNX divides alpha by the size of the window."""
+    size = 2 * call.integer("depth_radius", 5) + 1
+    attributes = {"size": size, "bias": call.real("bias", 1), "beta": call.real("beta", 0.5)}
+    alpha = call.real("alpha", 1) * size
+    y = call.node("LRN", [call.images.planar(call.read(0), 4)], alpha=alpha, **attributes)
+    return call.images.interleaved(y, 4, call.stem)
+
+
+def _extents(call: Call) -> Sequence[int]:
+    """The shape of the operand; one extent that is not known is the batch's, which is left to a run."""
+    shape = call.shape(0)
+    if shape is None or None in shape:
+        raise call.unsupported("the shape of its operand must be known: give the model's input a shape when saving it")
+    return [n or 0 for n in shape]
+
+
+def _space_to_batch(call: Call) -> str:
+    block, pads = call.listed(1, "the blocks"), call.constant(2, "the paddings").reshape(-1, 2)
+    return space_to_batch(call, call.read(0), _extents(call), block, pads.tolist(), call.number_like(0, 0))
+
+
+def _batch_to_space(call: Call) -> str:
+    block, crops = call.listed(1, "the blocks"), call.constant(2, "the crops").reshape(-1, 2)
+    return batch_to_space(call, call.read(0), _extents(call), block, crops.tolist())
+
+
+OPERATORS: dict[str, Handler] = {
+    "AvgPool": _pool("AveragePool"),
+    "AvgPool3D": _pool("AveragePool"),
+    "BatchToSpaceND": _batch_to_space,
+    "DepthToSpace": _blocks("DepthToSpace"),
+    "FusedBatchNorm": _fused_batch_norm,
+    "FusedBatchNormV2": _fused_batch_norm,
+    "FusedBatchNormV3": _fused_batch_norm,
+    "LRN": _lrn,
+    "MaxPool": _pool("MaxPool"),
+    "MaxPool3D": _pool("MaxPool"),
+    "MaxPoolV2": _pool("MaxPool"),
+    "ResizeBicubic": _resize("cubic"),
+    "ResizeBilinear": _resize("linear"),
+    "ResizeNearestNeighbor": _resize("nearest"),
+    "SpaceToBatchND": _space_to_batch,
+    "SpaceToDepth": _blocks("SpaceToDepth"),
+}

@@ -1,0 +1,180 @@
+"""Reads graphs of TensorFlow: folders of SavedModels, frozen graphs, and graph models of TensorFlow.js."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from google.protobuf import json_format
+
+from ...errors import InputError
+from ..open_file import read_model_file
+from .read_checkpoint import DAMAGES, Checkpoint
+from .read_graph import Function, Node, Ref, read_function, read_nodes, read_ref
+from .read_tensor import shape_of
+from .restore import restored_from
+from .schema import CLASSES
+
+Array = np.ndarray
+
+SAVED_MODEL = "saved_model.pb"
+_SERVING = "serving_default"
+_MAIN = ""
+"""The name of the main graph among functions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """An input or an output: the result `ref` of the main graph; `dtype` is a DataType, of an output 0 where the file
+    does not say it. Of `shape` None is what is free."""
+
+    name: str
+    ref: Ref
+    dtype: int = 0
+    shape: tuple[int | None, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """`variables` are names in the checkpoint by those of the nodes of variables, `weights` the values of constants
+    that the graph itself lacks (TensorFlow.js)."""
+
+    name: str
+    producer: str
+    main: Function
+    functions: Mapping[str, Function]
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    checkpoint: Checkpoint
+    variables: Mapping[str, str] = field(default_factory=dict)
+    weights: Mapping[str, Array] = field(default_factory=dict)
+    description: str = ""
+
+    def key_of(self, node: Node) -> str:
+        """The tensor of the checkpoint that a variable is restored from: as the model's own nodes would do it, or else
+        by its name."""
+        shared = node.attributes["shared_name"].s.decode() if "shared_name" in node.attributes else ""
+        name, entries = shared or node.name, self.checkpoint.entries
+        found = self.variables.get(node.name)
+        return found or (name if name in entries else self.checkpoint.by_full_name.get(name, name))
+
+
+def read_model(model: str | Path | bytes) -> Model:
+    """A SavedModel by its folder or saved_model.pb, or a frozen graph. Raises InputError for what is neither, and for
+    a damaged one."""
+    path = None if isinstance(model, bytes) else Path(model)
+    if path is not None and path.is_dir():
+        path = path / SAVED_MODEL
+        if not path.exists():
+            raise InputError(f"{path.parent} is a folder without {SAVED_MODEL}; give the folder of a SavedModel")
+    data, name = read_model_file(model if path is None else path, "a TensorFlow graph", "save or download")
+    if path is not None and path.name == SAVED_MODEL:
+        name = path.resolve().parent.name or SAVED_MODEL
+    try:
+        if data.startswith(b"\x08"):
+            saved = CLASSES["SavedModel"].FromString(data)
+            return _of_saved_model(saved, name, None if path is None else path.parent / "variables")
+        graph = CLASSES["GraphDef"].FromString(data)
+        if not graph.node:
+            raise InputError(f"{name} is not a TensorFlow graph: it has no nodes; give another file")
+        return _of_graph(graph, name, "TensorFlow")
+    except DAMAGES as error:
+        raise InputError(
+            f"{name} is truncated or damaged: its {len(data)} bytes are not a whole TensorFlow graph "
+            f"({type(error).__name__}: {error}); save or download it again"
+        ) from None
+
+
+def read_json_graph(content: Mapping[str, Any], weights: Mapping[str, Array], name: str) -> Model:
+    """A graph model of TensorFlow.js by the content of its model.json and its weights. Raises InputError for damage."""
+    try:
+        graph = json_format.ParseDict(content["modelTopology"], CLASSES["GraphDef"](), ignore_unknown_fields=True)
+        found = content.get("signature") or (content.get("userDefinedMetadata") or {}).get("signature")
+        signature = CLASSES["SignatureDef"]()
+        if found:
+            json_format.ParseDict(found, signature, ignore_unknown_fields=True)
+        producer = str(content.get("convertedBy") or content.get("generatedBy") or "TensorFlow.js")
+        read = _of_graph(graph, name, producer, signature if found else None)
+    except (*DAMAGES, json_format.ParseError) as error:
+        raise InputError(
+            f"{name} is damaged: its modelTopology is not a graph of TensorFlow ({type(error).__name__}: {error}); "
+            "save or download it again"
+        ) from None
+    return Model(
+        read.name,
+        read.producer,
+        read.main,
+        read.functions,
+        read.inputs,
+        read.outputs,
+        read.checkpoint,
+        read.variables,
+        weights,
+    )
+
+
+def _of_saved_model(saved: Any, name: str, variables: Path | None) -> Model:
+    if not saved.meta_graphs:
+        raise InputError(f"{name} is not a SavedModel: it has no graphs; save it again")
+    serving = (m for m in saved.meta_graphs if "serve" in m.meta_info_def.tags)
+    chosen = next(serving, saved.meta_graphs[0])
+    signatures = {key: s for key, s in chosen.signature_def.items() if s.outputs}
+    of_serving = sorted(key for key, s in signatures.items() if s.inputs and not key.startswith("__saved_model"))
+    if _SERVING not in signatures and not of_serving:
+        raise InputError(
+            f"{name} has no signature: save the model with one, by tf.saved_model.save(model, folder, "
+            "signatures=function.get_concrete_function(...)), or model.export(folder) in Keras"
+        )
+    signature = signatures[_SERVING if _SERVING in signatures else of_serving[0]]
+    producer = " ".join(["TensorFlow", chosen.meta_info_def.tensorflow_version]).strip()
+    return _of_graph(chosen.graph_def, name, producer, signature, Checkpoint(variables, name))
+
+
+def _of_graph(
+    graph: Any, name: str, producer: str, signature: Any = None, checkpoint: Checkpoint | None = None
+) -> Model:
+    nodes = read_nodes(graph.node, name)
+    functions = {f.name: f for f in map(read_function, graph.library.function)}
+    if signature is None or not signature.outputs:
+        inputs, outputs = _unread(nodes)
+    else:
+        kinds = {n.name: n.op for n in nodes.values()}
+        port = partial(_port, kinds=kinds, nodes=nodes)
+        inputs = [port(key, signature.inputs[key]) for key in _ordered(signature.inputs, nodes)]
+        outputs = [port(key, signature.outputs[key]) for key in sorted(signature.outputs)]
+    if not outputs:
+        raise InputError(f"{name} computes nothing: it has no outputs; save it again")
+    main = Function(_MAIN, tuple(p.ref[0] for p in inputs), nodes, tuple(p.ref for p in outputs))
+    variables = restored_from(nodes, functions) if checkpoint is not None else {}
+    return Model(
+        name, producer, main, functions, tuple(inputs), tuple(outputs), checkpoint or Checkpoint(None, name), variables
+    )
+
+
+def _ordered(ports: Mapping[str, Any], nodes: Mapping[str, Node]) -> list[str]:
+    """Names of inputs in the order of their nodes; a map in a file has none."""
+    places = {name: i for i, name in enumerate(nodes)}
+    return sorted(ports, key=lambda key: (places.get(ports[key].name.split(":")[0], len(places)), key))
+
+
+def _port(key: str, info: Any, kinds: Mapping[str, str], nodes: Mapping[str, Node]) -> Port:
+    if not info.name:
+        raise ValueError(f"{key!r} is not one tensor")
+    return Port(key.split(":")[0] or key, read_ref(info.name, kinds), info.dtype, shape_of(info.tensor_shape))
+
+
+def _unread(nodes: Mapping[str, Node]) -> tuple[list[Port], list[Port]]:
+    """Placeholders, and nodes with inputs whose results no other node reads."""
+    inputs = [
+        Port(n.name, (n.name, 0), n.attributes["dtype"].type, shape_of(n.attributes["shape"].shape))
+        for n in nodes.values()
+        if n.op == "Placeholder"
+    ]
+    inputs = [p if "shape" in nodes[p.name].attributes else Port(p.name, p.ref, p.dtype) for p in inputs]
+    read = {ref[0] for n in nodes.values() for ref in n.inputs}
+    last = [n for n in nodes.values() if n.name not in read and n.op not in ("NoOp", "Assert", "Placeholder")]
+    return inputs, [Port(n.name, (n.name, 0)) for n in last if n.op != "Const" or len(last) == 1]
