@@ -121,6 +121,7 @@ SAMPLED: Mapping[str, int] = {
     "tests/frontends/test_estimators.py::test_results_are_those_of_onnxruntime": 4,
     "tests/frontends/test_keras.py::test_layer": 4,
     "tests/frontends/test_tensorflow_operators.py::test_operator": 4,
+    "tests/frontends/test_mxnet.py::test_operator": 6,
     "tests/frontends/test_tflite_networks.py::test_network": 3,
     "tests/gpu/test_extremes.py::test_extremes": 2,
     "tests/gpu/test_winograd_on_devices.py::test_a_device_computes_by_tiles": 3,

@@ -135,6 +135,8 @@ _ONNX_TAGS = (b"\x08", b"\x12", b"\x1a", b"\x22", b"\x28", b"\x32", b"\x3a", b"\
 _OF_KERAS = ((30, b"metadata.json"), (30, b"config.json"), (0, b"\x89HDF\r\n\x1a\n"))
 # Networks as text; their weights begin with the name, of any length.
 _OF_CAFFE = ((0, b"name:"), (0, b"layer"), (0, b"input"))
+# A symbol; parameters begin as a list of arrays does.
+_OF_MXNET = re.compile(rb'\{\s*"nodes"')
 # The version of a SavedModel, then its graphs; no ONNX model of this version of its format is in use.
 _OF_SAVED_MODEL = ((0, b"\x08\x01\x12"),)
 
@@ -195,6 +197,7 @@ IMPORTERS: list[Importer] = [
     _converted("TensorFlow.js", (".json",), ((0, b"{"),), module="tfjs", beside=_beside_tfjs),
     _converted("TensorFlow", (".pb",), _OF_SAVED_MODEL, inside="saved_model.pb"),
     _converted("Caffe", (".prototxt", ".caffemodel"), _OF_CAFFE),
+    _converted("MXNet", (".params",), ((0, b"\x12\x01" + bytes(14)),), pattern=_OF_MXNET),
     _converted(
         "Core ML",
         (".mlmodel", ".mlpackage"),

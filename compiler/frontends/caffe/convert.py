@@ -9,8 +9,9 @@ import onnx
 from ...errors import InputError, UnsupportedError
 from ..images import Images
 from ..model_builder import ModelBuilder
+from ..ranked_call import Value
 from ..unsupported import Unsupported, named
-from .call import Call, Value
+from .call import Call
 from .layers import LAYERS
 from .read_model import DAMAGES, Input, Layer, Model, is_of_training
 

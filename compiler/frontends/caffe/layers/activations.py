@@ -10,7 +10,8 @@ import math
 import numpy as np
 from onnx import TensorProto
 
-from ..call import Call, Handler, Value
+from ...ranked_call import Value
+from ..call import Call, Handler
 
 
 def _relu(call: Call) -> Value:

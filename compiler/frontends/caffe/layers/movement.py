@@ -10,7 +10,8 @@ from typing import Any
 
 from onnx import TensorProto
 
-from ..call import Axis, Call, Handler, Value
+from ...ranked_call import Axis, Value
+from ..call import Call, Handler
 
 _END = 2**31 - 1
 
@@ -146,15 +147,10 @@ def _upsample(call: Call) -> Value:
         "nearest_mode": "floor",
     }
     if p.upsample_h and p.upsample_w:
-        return _resized(call, call.x, call.integers([p.upsample_h, p.upsample_w]), **nearest)
+        return call.resized(call.x, call.integers([p.upsample_h, p.upsample_w]), **nearest)
     scales = [call.number(s) for s in (1.0, 1.0, p.scale, p.scale)]
     vector = call.node("Concat", [call.node("Unsqueeze", [s, call.integers([0])]) for s in scales], axis=0)
     return call.apply("Resize", call.x, "", vector, **nearest)
-
-
-def _resized(call: Call, x: Value, sizes: str, **attributes: Any) -> Value:
-    whole = call.node("Concat", [call.sizes(x, 0, 2), sizes], axis=0)
-    return call.apply("Resize", x, "", "", whole, **attributes)
 
 
 def _interp(call: Call) -> Value:
@@ -176,7 +172,7 @@ def _interp(call: Call) -> Value:
         steps = call.node("Div", [steps, call.integers(p.shrink_factor)])
         steps = call.node("Mul", [steps, call.integers(p.zoom_factor)])
         target = call.node("Add", [steps, call.integers(1)])
-    return _resized(call, x, target, mode="linear", coordinate_transformation_mode="align_corners")
+    return call.resized(x, target, mode="linear", coordinate_transformation_mode="align_corners")
 
 
 LAYERS: dict[str, Handler] = {

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..call import Call, Handler, Value
+from ...ranked_call import Value
+from ..call import Call, Handler
 
 
 def _pooling(call: Call) -> Value:

@@ -10,7 +10,8 @@ from typing import Any
 
 from onnx import TensorProto
 
-from ..call import Axis, Call, Handler, Value
+from ...ranked_call import Axis, Value
+from ..call import Call, Handler
 
 
 def _numbers(call: Call, name: str, count: int, default: int) -> list[int]:
