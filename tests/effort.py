@@ -119,6 +119,7 @@ SAMPLED: Mapping[str, int] = {
     "tests/frontends/test_caffe.py::test_layer": 5,
     "tests/frontends/test_caffe.py::test_layer_as_opencv_has_it": 5,
     "tests/frontends/test_estimators.py::test_results_are_those_of_onnxruntime": 4,
+    "tests/frontends/test_keras.py::test_as_tensorflow_js": 2,
     "tests/frontends/test_keras.py::test_layer": 4,
     "tests/frontends/test_tensorflow_operators.py::test_operator": 4,
     "tests/frontends/test_mxnet.py::test_operator": 6,

@@ -3,6 +3,7 @@ needs no TensorFlow; `test_keras_files` needs neither."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
@@ -60,6 +61,23 @@ def test_layer(row: Row, tmp_path: Path) -> None:
         check(saved(model, tmp_path / name), feeds, expected, row.tolerance)
     if row.id in WASM:
         check(tmp_path / "net.keras", feeds, expected, row.tolerance, "wasm")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("row", [r for r in ROWS if r.id in (*WASM, "separable_same")], ids=lambda r: r.id)
+def test_as_tensorflow_js(row: Row, tmp_path: Path) -> None:
+    """The configuration and the weights by their names, in the form of TensorFlow.js's converter."""
+    model, feeds = row.model(), row.feeds()
+    data = {v.path: keras.ops.convert_to_numpy(v).astype("<f4") for v in model.weights}
+    specs = [{"name": name, "shape": list(w.shape), "dtype": "float32"} for name, w in data.items()]
+    (tmp_path / "shard").write_bytes(b"".join(w.tobytes() for w in data.values()))
+    content = {
+        "format": "layers-model",
+        "modelTopology": {"keras_version": keras.__version__, "model_config": json.loads(model.to_json())},
+        "weightsManifest": [{"paths": ["shard"], "weights": specs}],
+    }
+    (tmp_path / "model.json").write_text(json.dumps(content))
+    check(tmp_path / "model.json", feeds, model.predict(feeds, verbose=0), row.tolerance)
 
 
 def test_every_layer_has_a_row() -> None:

@@ -191,7 +191,7 @@ def test_damaged_files_are_refused(name: str, tmp_path: Path, request: pytest.Fi
     """Or are models that are other ones, as where a name is."""
     path, refused = tmp_path / "model.json", 0
     (tmp_path / "model.weights.bin").write_bytes((MODELS / name / "model.weights.bin").read_bytes())
-    count = DAMAGED_FILES[effort_of(request.config)] // 2
+    count = DAMAGED_FILES[effort_of(request.config)]
     for data in changed((MODELS / name / "model.json").read_bytes(), count):
         path.write_bytes(data)
         try:

@@ -10,16 +10,21 @@ from ..keras.read_weights import NETWORKS, Weights
 
 Array = np.ndarray
 Path = tuple[str, ...]
+Entry = tuple[Path, Array]
+
+
+_MODELS = (*NETWORKS, "TimeDistributed")
 
 
 class NamedWeights:
     """The weights of a model or a layer, each with the parts of its name, in order.
 
-    A name begins with that of the layer, or of the model that is a layer; TensorFlow.js leaves out the model. What
-    stands between layer and variable is that of layers inside (`bidirectional/forward_lstm/kernel`).
+    A name begins with that of the layer, or of a model that is a layer. TensorFlow.js leaves that out: such a model has
+    the weights that no layer beside it has. Parts between layer and variable are layers inside
+    (`bidirectional/forward_lstm/kernel`), those before it wrappers.
     """
 
-    def __init__(self, entries: Sequence[tuple[Path, Array]]) -> None:
+    def __init__(self, entries: Sequence[Entry]) -> None:
         self._entries = entries
 
     def own(self) -> tuple[Array, ...]:
@@ -31,9 +36,22 @@ class NamedWeights:
         return [NamedWeights(self._entries[i * n : (i + 1) * n]) for i in range(len(attributes))]
 
     def layers(self, names: Sequence[tuple[str, str]]) -> list[Weights]:
-        return [NamedWeights(self._of(*layer)) for layer in names]
+        starts = [tuple(name.split("/")) for _, name in names]
+        others = [(path, w) for path, w in self._entries if not any(path[: len(s)] == s for s in starts)]
+        return [
+            NamedWeights(
+                _below(self._entries, start, 1) or _below(others, start) or (others if kind in _MODELS else [])
+            )
+            for (kind, _), start in zip(names, starts, strict=True)
+        ]
 
-    def _of(self, kind: str, name: str) -> Sequence[tuple[Path, Array]]:
-        start = tuple(name.split("/"))
-        found = [(path[len(start) :], data) for path, data in self._entries if path[: len(start)] == start]
-        return found if found or kind not in NETWORKS else self._entries
+
+def _below(entries: Sequence[Entry], start: Path, most: int | None = None) -> list[Entry]:
+    """The entries whose names have the parts `start`, beginning with one of the first `most`, without all before."""
+    found = []
+    for path, data in entries:
+        places = range(len(path) - len(start) if most is None else most)
+        at = next((i for i in places if path[i : i + len(start)] == start), None)
+        if at is not None:
+            found.append((path[at + len(start) :], data))
+    return found
