@@ -142,6 +142,8 @@ def operator(
 def _fault_of_name(domain: object, op_type: object, since: object, ignored: object) -> str | None:
     if not isinstance(domain, str) or not isinstance(op_type, str) or not op_type:
         return "give the domain and the name of the operator as strings"
+    if "." in op_type:  # it would be mistaken for one of another domain
+        return "the name of an operator has no dot"
     if domain in _DOMAINS_OF_ONNX:
         return (
             "operators of ONNX's own domain cannot be defined: graph passes and ONNX's checks rely on what they "

@@ -55,6 +55,7 @@ def message(file: Path, proto: onnx.ModelProto, kind: type[WebnnCompileError] = 
             "operators of ONNX's own domain cannot be defined",
         ),
         (f"{IMPORTS}@operator('com.microsoft', 'Gelu')\ndef f(call): ...\n", "the compiler has this operator"),
+        (f"{IMPORTS}@operator('a', 'b.C')\ndef f(call): ...\n", "the name of an operator has no dot"),
         (f"{IMPORTS}@operator('a', 'B', since=0)\ndef f(call): ...\n", "since=0 is no version of a domain"),
         (f"{IMPORTS}@operator('a', 'B', ignored='mode')\ndef f(call): ...\n", "ignored='mode': give a tuple of names"),
         (f"{IMPORTS}@operator\ndef f(call): ...\n", "ops.py:2: this file of operators failed with TypeError"),

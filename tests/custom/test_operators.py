@@ -75,6 +75,17 @@ def test_the_latest_version_that_the_model_has() -> None:
         assert_close(compiled.run({"x": x}), {"y": np.maximum(x * np.float32(factor), 0)})
 
 
+def test_an_operator_of_com_microsoft_that_the_compiler_lacks() -> None:
+    @operator("com.microsoft", "Mine")
+    def mine(call: Call) -> Tensor:
+        return pointwise(call, lambda x: x + 3, call.input(0))
+
+    imports = [helper.make_opsetid("com.microsoft", 1)]
+    proto = model([node("Mine", ["x"], ["y"], domain="com.microsoft")], {"x": [3]}, ["y"], imports=imports)
+    x = random((3,))
+    assert_close(webnn_compile.compile(proto, operators=mine).run({"x": x}), {"y": x + 3})
+
+
 def test_a_function_of_the_model_gives_way() -> None:
     """And functions that call the operator are inlined, with the version of the domain that they have."""
     imports = [helper.make_opsetid("", 17), helper.make_opsetid(DOMAIN, 2)]

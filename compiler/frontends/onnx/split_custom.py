@@ -75,11 +75,7 @@ class SplitModel:
 
     def model_of(self, segment: Segment, arrays: Mapping[str, Array]) -> bytes:
         """The file of a segment as a model, which takes inputs of the types of these arrays."""
-        proto = onnx.ModelProto()
-        proto.CopyFrom(self._proto)
-        graph = proto.graph
-        for field in ("node", "input", "output", "value_info", "initializer", "sparse_initializer"):
-            graph.ClearField(field)
+        graph = onnx.GraphProto(name=self._proto.graph.name)
         graph.node.extend(segment.nodes)
         for name in segment.reads:
             code = helper.np_dtype_to_tensor_dtype(arrays[name].dtype)
@@ -88,7 +84,8 @@ class SplitModel:
         read = set(names_read(segment.nodes)) - {*segment.reads}
         graph.initializer.extend(t for name, t in self._weights.items() if name in read)
         graph.sparse_initializer.extend(t for t in self._proto.graph.sparse_initializer if t.values.name in read)
-        return bytes(proto.SerializeToString())
+        version, imports = self._proto.ir_version, self._proto.opset_import
+        return bytes(helper.make_model(graph, opset_imports=imports, ir_version=version).SerializeToString())
 
     def _steps(self, custom: CustomOperators) -> tuple[Segment | CustomNode, ...]:
         """By rounds: all that the custom nodes of earlier rounds allow, then the custom nodes that this allows."""
@@ -103,21 +100,24 @@ class SplitModel:
             else:
                 own.setdefault(now, []).append(operator)
             round_of.update(dict.fromkeys(node.output, now + (operator is not None)))
+        kept = {o.name for o in self.outputs} | {name for nodes in own.values() for n in nodes for name in n.inputs}
+        readers: dict[str, set[int]] = {}
+        for i, nodes in plain.items():
+            for name in names_read(nodes):
+                readers.setdefault(name, set()).add(i)
         steps: list[Segment | CustomNode] = []
         for i in sorted({*plain, *own}):
-            others = [n for j, nodes in plain.items() if j != i for n in nodes]
-            needed = {*names_read(others), *(o.name for o in self.outputs)}
-            needed |= {name for nodes in own.values() for n in nodes for name in n.inputs}
-            steps += [self._segment(plain[i], needed)] if i in plain else []
+            if i in plain:
+                made = [o for n in plain[i] for o in n.output if o in kept or readers.get(o, set()) - {i}]
+                steps.append(self._segment(plain[i], [o for o in made if o]))
             steps += own.get(i, [])
         return tuple(steps)
 
-    def _segment(self, nodes: Sequence[onnx.NodeProto], needed: set[str]) -> Segment:
-        made = {o for n in nodes for o in n.output if o}
+    def _segment(self, nodes: Sequence[onnx.NodeProto], makes: Sequence[str]) -> Segment:
         kept = {*self._weights, *(t.values.name for t in self._proto.graph.sparse_initializer), ""}
         local = {o for n in all_nodes(nodes) for o in n.output} | _local(nodes)
         reads = dict.fromkeys(name for name in names_read(nodes) if name not in local | kept)
-        return Segment(tuple(nodes), tuple(reads), tuple(o for o in made if o in needed))
+        return Segment(tuple(nodes), tuple(reads), tuple(makes))
 
     def _operator(self, node: onnx.NodeProto, custom: CustomOperators) -> CustomNode | None:
         for inner in all_nodes([node]):
