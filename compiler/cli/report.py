@@ -118,7 +118,7 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
     for c in report.comparisons:
         yield "verified", f"{c.backend}: largest error {c.error:.1e}, of {c.output}; {c.tolerance:.1e} is allowed"
     for name, by in report.references.items():
-        yield "", f"{name}, which onnxruntime lacks, {by}"
+        yield "", f"{name}, which onnxruntime lacks, is computed {by}"
     for backend, why in report.uncompared.items():
         yield "", f"{backend} was not compared: {why}"
     if report.quantization is not None:

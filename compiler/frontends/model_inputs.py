@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -57,6 +57,10 @@ class ModelInputs:
     dims: Mapping[str, Dim] = field(default_factory=dict)
     constants: Mapping[str, np.ndarray] = field(default_factory=dict)
     operators: CustomOperators = NO_OPERATORS
+
+    def without_operators(self) -> ModelInputs:
+        """The rest, which other processes can be given."""
+        return replace(self, operators=NO_OPERATORS)
 
 
 def model_inputs(

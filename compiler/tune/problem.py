@@ -96,9 +96,11 @@ class Problem:
         self.name = printable(model.name)
         self.cache: Cache = open_cache(enabled=options.cache)
         work = Work(printable(model.stem), options, self.cache, lambda _: None)
-        source, self._work = quantize_first(model, work, Report(self.name, options.precision, self.cache, work.seconds))
-        self.options = self._work.options
-        self._optimised: Optimised = optimise_model(import_graph(source, self._work), self._work)
+        source, work = quantize_first(model, work, Report(self.name, options.precision, self.cache, work.seconds))
+        self._optimised: Optimised = optimise_model(import_graph(source, work), work)
+        # Jobs of other processes have the options: definitions of operators, which these do not need, are functions.
+        self.options = replace(work.options, inputs=work.options.inputs.without_operators())
+        self._work = replace(work, options=self.options)
 
     @property
     def is_local(self) -> bool:

@@ -63,8 +63,8 @@ def test_commands(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.exit_code == 0, done.output
     text = " ".join(done.stdout.split())
     assert "verified native: largest error" in text
-    assert "com.example.Swish, which onnxruntime lacks, by swish_by_numpy of my_ops.py" in text
-    assert "com.example.RMSNorm, which onnxruntime lacks, by its definition" in text
+    assert "com.example.Swish, which onnxruntime lacks, is computed by swish_by_numpy of my_ops.py" in text
+    assert "com.example.RMSNorm, which onnxruntime lacks, is computed by its definition" in text
     assert (folder / "bundle" / "model.js").is_file()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,9 +31,11 @@ from webnn_compile.custom import (
     select,
 )
 from webnn_compile.custom.table import table_of
+from webnn_compile.driver.options import Options
 from webnn_compile.frontends.importers import import_model
 from webnn_compile.frontends.model_inputs import model_inputs
 from webnn_compile.graph.evaluate import evaluate_graph
+from webnn_compile.tune.problem import Problem
 
 DOMAIN = "com.example"
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -214,6 +217,17 @@ def test_in_few_bits() -> None:
     assert_close(got, {"y": 2 * x @ w}, 1e-2)
 
 
+def test_a_search_of_schedules(tmp_path: Path) -> None:
+    """Other processes are given its kernels and options, not the definitions, which cannot be sent."""
+    onnx.save(a_scale(), tmp_path / "model.onnx")
+    problem = Problem(
+        tmp_path / "model.onnx", "native", Options(model_inputs(operators=table_of([times(2.0)])), cache=False)
+    )
+    tasks = problem.kernel_tasks(problem.lower()[0])
+    sent = pickle.loads(pickle.dumps((problem.options, [t.naive for t in tasks])))
+    assert [kernel.origin.ops for kernel in sent[1]] == [("com.example.Scale", "Relu")]
+
+
 FILE = """
 from webnn_compile.custom import operator, pointwise
 
@@ -255,7 +269,7 @@ def test_verify_computes_what_stands_between(tmp_path: Path) -> None:
     code, text = verify(tmp_path, between())
     assert code == 0, text
     assert "verified native: largest error" in text
-    assert "com.example.Scale, which onnxruntime lacks, by by_numpy of ops.py" in text
+    assert "com.example.Scale, which onnxruntime lacks, is computed by by_numpy of ops.py" in text
     report = json.loads((tmp_path / "report.json").read_text())
     assert report["references"] == {"com.example.Scale": "by by_numpy of ops.py"}
     launches = report["targets"]["wasm"]["launches"]
