@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -93,6 +94,61 @@ def test_read_wherever_a_tensor_stands(
     monkeypatch.chdir(tmp_path)
     x = random((4,))
     assert_close(evaluate_graph(import_model(save(PLACES[place](outside()), folder)), {"x": x}), {"y": x + W})
+
+
+def safetensors(entries: dict[str, object], data: bytes) -> bytes:
+    """A file of this header; its data begins after a multiple of 8 bytes."""
+    header = json.dumps(entries).encode()
+    header += b" " * (-len(header) % 8)
+    return len(header).to_bytes(8, "little") + header + data
+
+
+WEIGHTS = safetensors(
+    {
+        "__metadata__": {"format": "pt"},
+        "other": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]},
+        "w": {"dtype": "F32", "shape": [4], "data_offsets": [8, 24]},
+    },
+    bytes(8) + W.tobytes(),
+)
+
+
+@pytest.mark.parametrize("has_offset", [False, True])
+@pytest.mark.parametrize("place", PLACES)
+def test_external_data_in_a_file_of_safetensors(place: str, has_offset: bool, folder: Path) -> None:
+    """By offset, as onnx_ir.save_safetensors writes it, or by name."""
+    (folder / "w.safetensors").write_bytes(WEIGHTS)
+    entries = {"offset": str(len(WEIGHTS) - 16), "length": "16"} if has_offset else {}
+    x = random((4,))
+    graph = import_model(save(PLACES[place](outside(location="w.safetensors", **entries)), folder))
+    assert_close(evaluate_graph(graph, {"x": x}), {"y": x + W})
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (safetensors({"v": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]}}, bytes(16)), "has no such tensor"),
+        (safetensors({"w": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]}}, bytes(16)), r"shape \[2, 2\]"),
+        (
+            safetensors({"w": {"dtype": "F16", "shape": [4], "data_offsets": [0, 8]}}, bytes(8)),
+            "and 8 bytes, not",
+        ),
+        (
+            safetensors({"w": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]}}, bytes(8)),
+            "ends within tensor 'w'",
+        ),
+        (safetensors({"w": {"dtype": "F32", "shape": [4], "data_offsets": [-8, 8]}}, bytes(8)), "data is from -8 to 8"),
+        (safetensors({"w": {"dtype": "F32", "shape": [4]}}, bytes(16)), "its entry is damaged: KeyError"),
+        (safetensors({"w": 7}, bytes(16)), "its entry is damaged: TypeError"),
+        (WEIGHTS[:40], r"is no file of safetensors \("),
+        (b"\xff" * 16, r"is no file of safetensors \(its header has 18446744073709551615 bytes"),
+        (b"", r"ends within tensor 'w'|is no file of safetensors"),
+    ],
+)
+def test_a_file_of_safetensors_without_the_tensor(data: bytes, message: str, folder: Path) -> None:
+    (folder / "w.safetensors").write_bytes(data)
+    with pytest.raises(InputError, match=message):
+        import_model(save(initialiser(outside(location="w.safetensors")), folder))
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import onnx
@@ -16,6 +17,7 @@ from ...system.limits import RANK
 from ..beside_model import lies_within, resolve_beside
 from ..open_file import NotRegular, open_file
 from .read_model import Source
+from .safetensors_header import find_tensor
 
 
 def read_tensor(tensor: onnx.TensorProto, source: Source, name: str = "") -> Array:
@@ -126,7 +128,8 @@ def _shape(dims: object, name: str, source: Source) -> tuple[int, ...]:
 def _read_external(
     tensor: onnx.TensorProto, shape: tuple[int, ...], count: int, name: str, dtype: DType, source: Source
 ) -> Array:
-    """`count` elements of `dtype` in a row."""
+    """`count` elements of `dtype` in a row: from an offset on, or in a file of safetensors by name where the model
+    has none."""
     entries = {e.key: e.value for e in tensor.external_data}
     location = entries.get("location", "")
     path = resolve_beside(location, source.folders, source.name, f"tensor {name!r}")
@@ -144,12 +147,13 @@ def _read_external(
         file, size = open_file(path)
         with file:
             if offset + length > size:
-                raise InputError(
-                    f"{source.name}: the file {path} ends within tensor {name!r}, which needs {length} bytes at "
-                    f"{offset}; copy or export it again"
-                )
+                raise _ends_within(path, name, length, offset, source)
             if not lies_within(file, path, source.folders):
                 raise _changed(path, name, source)
+            if "offset" not in entries and location.endswith(".safetensors"):
+                offset = _named_offset(file, tensor.name, shape, length, path, source)
+                if offset + length > size:
+                    raise _ends_within(path, name, length, offset, source)
             source.memory.reserve(length, f"{source.name}: tensor {name!r}")
             file.seek(offset)
             elements = np.fromfile(file, dtype.numpy.newbyteorder("<"), count)
@@ -167,6 +171,31 @@ def _read_external(
     except (OSError, ValueError) as error:
         raise InputError(f"{source.name}: {path}, with the data of tensor {name!r}, cannot be read: {error}") from None
     return elements
+
+
+def _named_offset(file: BinaryIO, name: str, shape: tuple[int, ...], length: int, path: Path, source: Source) -> int:
+    """The offset of a tensor of a file of safetensors, which has this shape and length."""
+    try:
+        offset, found, stored = find_tensor(file, name)
+    except LookupError:
+        reason = "has no such tensor"
+    except (ValueError, RecursionError) as error:
+        reason = f"is no file of safetensors ({error})"
+    else:
+        if found == length and (prod(stored) != prod(shape) or tuple(stored) == shape):
+            return offset
+        reason = f"has one of shape {stored} and {found} bytes, not of {length}"
+    raise InputError(
+        f"{source.name}: tensor {name!r} of shape {list(shape)} is looked for in {path}, which {reason}; export the "
+        "model again"
+    )
+
+
+def _ends_within(path: Path, name: str, length: int, offset: int, source: Source) -> InputError:
+    return InputError(
+        f"{source.name}: the file {path} ends within tensor {name!r}, which needs {length} bytes at {offset}; copy or "
+        "export it again"
+    )
 
 
 def _changed(path: Path, name: str, source: Source) -> InputError:
