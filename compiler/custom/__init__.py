@@ -21,6 +21,7 @@ from ..ops.broadcast import broadcast_element, broadcast_shape, pointwise
 from ..ops.call import Call
 from ..ops.reductions.reduce_axes import reduce_axes, without
 from ..tensor import Tensor, compute, constant, reduce
+from ..tensor.structure import loop
 from .apply import apply, apply_all
 from .functions import (
     absolute,
@@ -98,6 +99,7 @@ __all__ = [
     "isnan",
     "log",
     "log1p",
+    "loop",
     "many_axes",
     "maximum",
     "minimum",

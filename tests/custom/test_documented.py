@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 import webnn_compile
 from cli.command import run
 from documentation import ROOT, blocks
 from drivers import need_driver
-from onnx_models import assert_close, random
+from onnx_models import assert_close, model, node, random
 
 MARKED = [b for b in blocks(ROOT / "docs" / "operators-of-your-own.md") if b.mark.endswith("custom/test_documented.py")]
-OPERATORS, MODEL, COMMANDS, IN_PYTHON = (block.text for block in MARKED)
+OPERATORS, MODEL, COMMANDS, IN_PYTHON, RECURRENCE = (block.text for block in MARKED)
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
@@ -51,6 +52,25 @@ def test_each_target(folder: Path, target: str) -> None:
     for n in (1, 5, 64):
         x = random((n, 24), n)
         assert_close(model.run({"x": x}), expected(x))
+
+
+@pytest.mark.parametrize("target", ["native", "wasm", "webgpu", "webgl"])
+def test_the_recurrence(tmp_path: Path, target: str) -> None:
+    """Over as many steps as each run has."""
+    need_driver(target)
+    (tmp_path / "recurrence.py").write_text(RECURRENCE)
+    nodes = [node("Recurrence", ["x", "a"], ["h"], domain="com.example"), node("Tanh", ["h"], ["y"])]
+    proto = model(
+        nodes, {"x": ["t", 2, 6], "a": ["t", 2, 6]}, ["y"], imports=[onnx.helper.make_opsetid("com.example", 1)]
+    )
+    compiled = webnn_compile.compile(proto, target, dims={"t": (1, 12)}, operators=tmp_path / "recurrence.py")
+    for steps in (1, 7, 12):
+        x, a = random((steps, 2, 6), steps), random((steps, 2, 6), -steps % 100)
+        rows, h = [], np.zeros((2, 6), np.float32)
+        for t in range(steps):
+            h = a[t] * h + x[t]
+            rows.append(h)
+        assert_close(compiled.run({"x": x, "a": a}), {"y": np.tanh(np.stack(rows))})
 
 
 def test_commands(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
