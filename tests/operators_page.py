@@ -2,7 +2,8 @@
 
     python tests/operators_page.py
 
-compiles the rows of types of 64 bits for WebGPU. `tests/docs/test_operators.py` holds the page against the table.
+compiles the rows of types of 64 bits for WebGPU; `tests/node_scores.py` writes the scores on it.
+`tests/docs/test_operators.py` holds the page against the table.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from node_scores import PAGE, section, written_counts
 from op_table import Case, all_cases, make_model
 from webnn_compile.driver.optimise_model import import_graph, optimise_model
 from webnn_compile.driver.options import Options
@@ -24,7 +26,6 @@ from webnn_compile.frontends.model_inputs import model_inputs
 from webnn_compile.pipeline.weights import Weights
 from webnn_compile.system.cache import open_cache
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "operators.md"
 OWN = "webnn_compile"
 """The domain of operators that the compiler adds to a model, for pictures, sounds and answers."""
 WIDE = ("float64", "int64", "uint64")
@@ -49,7 +50,7 @@ types of elements a model may have.
 
 Tests compile these and compare them with onnxruntime: {models}. The fuzzer adds random graphs of all operators.
 
-## By type of element
+{scores}## By type of element
 
 | operator | types of elements in tests | on a GPU, computed in WebAssembly |
 | --- | --- | --- |
@@ -109,7 +110,8 @@ def page(host: Callable[[Operator, list[Case]], list[str]]) -> str:
         )
         name = ".".join(filter(None, operator))
         lines.append(f"| {name} | {', '.join(types)} | {', '.join(host(operator, rows))} |\n")
-    return HEAD.replace("{models}", models()) + "".join(lines)
+    scores = section(written_counts(PAGE.read_text()))
+    return HEAD.replace("{models}", models()).replace("{scores}", scores) + "".join(lines)
 
 
 if __name__ == "__main__":
