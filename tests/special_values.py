@@ -36,7 +36,7 @@ ARITHMETIC = {
 """Inputs of operators on integers that are no indices and no sizes."""
 
 FLOATS: Mapping[str, tuple[int, ...]] = {
-    **dict.fromkeys(("Conv", "ConvTranspose", "DeformConv", "GridSample", "RoiAlign"), (0,)),
+    **dict.fromkeys(("Conv", "ConvTranspose", "DeformConv", "GridSample", "MaxRoiPool", "RoiAlign"), (0,)),
     "NonMaxSuppression": (0, 1),
     **dict.fromkeys(("QLinearConv", "QLinearMatMul"), ()),
 }
@@ -63,7 +63,7 @@ DIFFERENCES: Mapping[str, tuple[frozenset[str], str]] = {
     **dict.fromkeys(("ScatterElements", "ScatterND"), (frozenset({"nan"}), BY_PLACE)),
     "Unique": (frozenset({"nan"}), "onnxruntime takes any element for a NaN's equal"),
     **dict.fromkeys(
-        ("MaxPool", "GlobalMaxPool"),
+        ("MaxPool", "GlobalMaxPool", "MaxRoiPool"),
         (
             frozenset(SPRINKLED),
             f"{BY_PLACE}, and it starts at the least finite number, not at minus infinity",

@@ -43,7 +43,7 @@ from .reductions import (
     softmax,
     unpooling,
 )
-from .sampling import deform_conv, grid_sample, picture, resize, roi_align, sound
+from .sampling import deform_conv, grid_sample, max_roi_pool, picture, resize, roi_align, sound
 from .selection import boxes, selecting
 
 OperatorFn = Callable[[Call], "Tensor | tuple[Tensor, ...]"]
@@ -68,6 +68,7 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         layer_normalisation,
         linear,
         logical,
+        max_roi_pool,
         n_grams,
         rearranging,
         normalisation,

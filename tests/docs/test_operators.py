@@ -1,4 +1,5 @@
-"""docs/operators.md has every operator, with its types in tests, and those that GPUs leave to WebAssembly."""
+"""docs/operators.md has every operator, with its types in tests, and those that GPUs leave to WebAssembly, and the
+scores of ONNX's node tests."""
 
 from __future__ import annotations
 
@@ -6,7 +7,9 @@ import re
 
 import pytest
 from effort import every_nth_row
+from node_scores import written_counts
 from operators_page import OWN, PAGE, by_operator, page, wide_on_host
+from test_onnx_node_data import NAMES, REASONS
 from webnn_compile.ops import OPERATORS
 
 WRITTEN = {
@@ -23,6 +26,13 @@ def named(operator: tuple[str, str]) -> str:
 def test_it_has_every_operator_and_type() -> None:
     assert {named(op) for op in OPERATORS if op[0] != OWN} == set(WRITTEN)
     assert page(lambda op, _: WRITTEN[named(op)]) == PAGE.read_text(), "run tests/operators_page.py"
+
+
+def test_the_scores_are_of_these_tests() -> None:
+    """What `test_excluded_still_fails` and `test_node` hold natively, and in other rows that nothing is left out."""
+    counts = written_counts(PAGE.read_text())
+    assert counts["native"][0] == len(NAMES) - len(REASONS), "run tests/node_scores.py"
+    assert {target for target, numbers in counts.items() if sum(numbers) != len(NAMES)} == set()
 
 
 @pytest.mark.parametrize(("operator", "rows"), FEW, ids=[named(op) for op, _ in FEW])

@@ -1,4 +1,4 @@
-"""Rows of RoiAlign."""
+"""Rows of RoiAlign and MaxRoiPool."""
 
 from __future__ import annotations
 
@@ -31,6 +31,12 @@ def _case(id: str, x: Array, boxes: Array, opset: int = 16, **attributes: Any) -
     return Case(f"roialign-{id}", "RoiAlign", inputs, attributes, opset, tolerance=2e-5)
 
 
+def _pooled(id: str, x: Array, boxes: Array, height: int, width: int, **attributes: Any) -> Case:
+    image = _a.integers(0, x.shape[0], len(boxes), 1).astype(x.dtype)
+    inputs = (x, np.concatenate([image, boxes.astype(x.dtype)], axis=1))
+    return Case(f"maxroipool-{id}", "MaxRoiPool", inputs, {"pooled_shape": [height, width], **attributes}, 13)
+
+
 _x = _a.normal
 
 CASES = [
@@ -53,4 +59,9 @@ CASES = [
     _case("one-pixel", _x(2, 2, 1, 1), _BOXES[:4]),
     _case("no-boxes", _x(1, 2, 7, 6), _BOXES[:0]),
     _case("float64", _x(1, 2, 7, 6).astype(np.float64), _BOXES, sampling_ratio=2),
+    _pooled("boxes", _x(2, 3, 9, 8), _BOXES, 3, 2),
+    _pooled("scale", _x(1, 2, 17, 19), _BOXES * 8, 5, 7, spatial_scale=0.3),
+    _pooled("cell", _x(1, 4, 6, 6), _BOXES, 1, 1),
+    _pooled("halves", _x(2, 1, 12, 13), _BOXES + np.float32(0.5), 7, 6),
+    _pooled("no-boxes", _x(1, 2, 7, 6), _BOXES[:0], 2, 2),
 ]
