@@ -29,7 +29,7 @@ def test_it_has_every_operator_and_type() -> None:
 
 
 def test_the_scores_are_of_these_tests() -> None:
-    """What `test_excluded_still_fails` and `test_node` hold natively, and in other rows that nothing is left out."""
+    """Natively as many pass as `test_node` runs, and no row leaves out a test."""
     counts = written_counts(PAGE.read_text())
     assert counts["native"][0] == len(NAMES) - len(REASONS), "run tests/node_scores.py"
     assert {target for target, numbers in counts.items() if sum(numbers) != len(NAMES)} == set()
