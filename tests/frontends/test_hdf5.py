@@ -143,6 +143,23 @@ def test_what_is_not_supported(write: Callable[[Any], None], message: str) -> No
         _ = root.child("data").elements  # type: ignore[union-attr]
 
 
+def test_structures_that_overlap_are_refused() -> None:
+    """Entries of a tree that are all the same table of many symbols."""
+    data = bytearray(written(lambda file: file.update({f"value{i}": i for i in range(9)})))
+    at, leaf = data.index(b"TREE"), data.index(b"SNOD")
+    count = 2000
+    node = data[at : at + 24] + struct.pack("<QQ", 0, leaf) * count + bytes(8)
+    node[6:8] = struct.pack("<H", count)
+    data += bytes(-len(data) % 8)
+    place = len(data)
+    data += node
+    for found in (i for i in range(64, place - 7) if data[i : i + 8] == struct.pack("<Q", at)):
+        data[found : found + 8] = struct.pack("<Q", place)
+    root = open_hdf5(bytes(data))
+    with pytest.raises(ValueError, match="its structures overlap"):
+        _ = root.names
+
+
 def test_a_tree_with_a_cycle_ends() -> None:
     """The node of the only tree is made a node above itself."""
     data = bytearray(written(lambda file: file.update({"value": 1})))

@@ -83,6 +83,7 @@ def test_quantised_weights(stored: str, dtype: str, tmp_path: Path) -> None:
         (["a"], spec("w", (8,), quantization={"dtype": "uint8", "scale": 1e300}), "has values that float32 lacks"),
         (["a"], spec("w", (8,), "bool", quantization={"dtype": "uint8"}), "a quantised weight is of type bool"),
         (["a", 1], spec("w", (2,)), "the paths of a group are no list of names"),
+        (["a", "./a"], spec("w", (4,)), r"the shard '\./a' stands in it twice"),
         (["../a"], spec("w", (2,)), r"its weightsManifest refers to the file '\.\./a', which is not within"),
         (["/etc/passwd"], spec("w", (2,)), "refers to the file '/etc/passwd', which is not within"),
         (["C:\\a"], spec("w", (2,)), "which is not within the model's folder"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .cursor import Cursor
+from .cursor import Cursor, File
 from .headers import Kind, Message
 from .links import refuse_dense
 from .types import count_of, read_shape, read_type
@@ -36,7 +36,7 @@ def _parts(at: Cursor) -> Iterator[memoryview]:
     yield at.take(at.left)
 
 
-def read_texts(data: memoryview, parts: tuple[memoryview, ...]) -> list[str]:
+def read_texts(file: File, parts: tuple[memoryview, ...]) -> list[str]:
     """All elements of an attribute. Raises ValueError where they are no texts."""
     kind, shape, elements = (Cursor(part) for part in parts)
     count = count_of(read_shape(shape))
@@ -49,25 +49,26 @@ def read_texts(data: memoryview, parts: tuple[memoryview, ...]) -> list[str]:
         raise ValueError(f"an attribute has {elements.left} bytes, and its {count} elements take more")
     if not datatype.is_variable:
         return [bytes(elements.take(datatype.size)).rstrip(b"\0").decode() for _ in range(count)]
-    heaps: dict[int, dict[int, memoryview]] = {}
-    return [_in_heap(data, elements, heaps) for _ in range(count)]
+    return [_in_heap(file, elements) for _ in range(count)]
 
 
-def _in_heap(data: memoryview, at: Cursor, heaps: dict[int, dict[int, memoryview]]) -> str:
+def _in_heap(file: File, at: Cursor) -> str:
     length, address, index = at.number(4), at.number(8), at.number(4)
     if not length:
         return ""
-    if address not in heaps:
-        heaps[address] = dict(_objects(data, address))
-    return bytes(Cursor(heaps[address][index]).take(length)).rstrip(b"\0").decode()
+    if address not in file.heaps:
+        file.heaps[address] = dict(_objects(file, address))
+    return bytes(Cursor(file.heaps[address][index]).take(length)).rstrip(b"\0").decode()
 
 
-def _objects(data: memoryview, address: int) -> Iterator[tuple[int, memoryview]]:
+def _objects(file: File, address: int) -> Iterator[tuple[int, memoryview]]:
     """The objects of a global heap by their indices."""
-    start = Cursor(data, address)
+    start = file.at(address)
     start.expect(b"GCOL")
     start.take(4)
-    at = Cursor(start.take(start.number(8) - 16))
+    length = start.number(8)
+    file.spend(length)
+    at = Cursor(start.take(length - 16))
     while at.left >= 16:
         index = at.number(2)
         at.take(6)

@@ -1,6 +1,8 @@
-"""A position in the bytes of a file, whose reads never leave them."""
+"""The bytes of a file, and positions in them, whose reads never leave them."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass, field
 
 UNDEFINED = 2**64 - 1
 """The address of what was not allocated."""
@@ -47,3 +49,25 @@ class Cursor:
             if 0 in found:
                 return found[: found.index(0)].decode()
         raise ValueError(f"the text at byte {self.offset} has no end")
+
+
+@dataclass(slots=True)
+class File:
+    """The bytes of a file, and of those that were read the objects of its global heaps, by their addresses and numbers.
+
+    The structures of a file never overlap, and each is read once. So all of them together have no more bytes than the
+    file: this bounds what a damaged one can take.
+    """
+
+    data: memoryview
+    heaps: dict[int, dict[int, memoryview]] = field(default_factory=dict)
+    _spent: int = 0
+
+    def at(self, address: int) -> Cursor:
+        return Cursor(self.data, address)
+
+    def spend(self, length: int) -> None:
+        """Counts the bytes of a structure, before they are read. Raises ValueError where the file has fewer."""
+        self._spent += length
+        if self._spent > len(self.data):
+            raise ValueError("its structures overlap")

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...system.limits import ELEMENTS, RANK
 from .btree import read_tree
-from .cursor import UNDEFINED, Cursor, Unsupported
+from .cursor import UNDEFINED, Cursor, File, Unsupported
 from .headers import Kind, Message, body_of
 from .types import read_shape, read_type
 
@@ -38,7 +38,7 @@ class FilterKind(IntEnum):
     CHECKSUM = 3
 
 
-def read_elements(data: memoryview, messages: list[Message]) -> Array:
+def read_elements(file: File, messages: list[Message]) -> Array:
     """Numbers as NumPy has them, bfloat16 as float32; without copying those of one piece. Raises ValueError where the
     file has fewer than the shape says."""
     shape = read_shape(body_of(messages, Kind.DATASPACE))
@@ -49,13 +49,13 @@ def read_elements(data: memoryview, messages: list[Message]) -> Array:
         raise ValueError(f"a dataset of shape {list(shape)} has no data")
     if any(m.kind == Kind.EXTERNAL_FILES for m in messages):
         raise ValueError("the elements of a dataset are not in the file")
-    array = _stored(data, messages, shape, datatype.numpy)
+    array = _stored(file, messages, shape, datatype.numpy)
     if datatype.is_bfloat16:
         return (array.astype(np.uint32) << 16).view(np.float32)
     return np.require(array, array.dtype.newbyteorder("="), "A")
 
 
-def _stored(data: memoryview, messages: list[Message], shape: tuple[int, ...], dtype: np.dtype) -> Array:
+def _stored(file: File, messages: list[Message], shape: tuple[int, ...], dtype: np.dtype) -> Array:
     at = body_of(messages, Kind.LAYOUT)
     version, layout = at.number(1), at.number(1)
     if version not in (3, 4) or layout not in tuple(Layout):
@@ -63,7 +63,7 @@ def _stored(data: memoryview, messages: list[Message], shape: tuple[int, ...], d
     if layout == Layout.CHUNKED:
         if version == 4:
             raise Unsupported("chunks with an index other than a B-tree of version 1")
-        return _chunked(data, at, _filters(messages, dtype.itemsize), shape, dtype)
+        return _chunked(file, at, _filters(messages, dtype.itemsize), shape, dtype)
     length = prod(shape) * dtype.itemsize
     if not length:
         return np.zeros(shape, dtype)
@@ -73,11 +73,12 @@ def _stored(data: memoryview, messages: list[Message], shape: tuple[int, ...], d
         address = at.number(8)
         if address == UNDEFINED:
             raise ValueError(f"a dataset of shape {list(shape)} has no data")
-        stored = Cursor(data, address).take(length)
+        file.spend(length)
+        stored = file.at(address).take(length)
     return np.frombuffer(Cursor(stored).take(length), dtype).reshape(shape)
 
 
-def _chunked(data: memoryview, at: Cursor, filters: list[Filter], shape: tuple[int, ...], dtype: np.dtype) -> Array:
+def _chunked(file: File, at: Cursor, filters: list[Filter], shape: tuple[int, ...], dtype: np.dtype) -> Array:
     rank = at.number(1) - 1
     root = at.number(8)
     extents = tuple(at.number(4) for _ in range(rank))
@@ -85,18 +86,19 @@ def _chunked(data: memoryview, at: Cursor, filters: list[Filter], shape: tuple[i
         raise ValueError(f"chunks of shape {list(extents)} are those of another dataset than one of {list(shape)}")
     if not prod(shape):
         return np.zeros(shape, dtype)
-    chunks = [] if root == UNDEFINED else list(read_tree(data, root, 1, 8 + 8 * (rank + 1)))
+    chunks = [] if root == UNDEFINED else list(read_tree(file, root, 1, 8 + 8 * (rank + 1)))
     size = sum(Cursor(key).number(4) for key, _ in chunks)
     needed = prod(-(-n // extent) for n, extent in zip(shape, extents, strict=True))
     whole = prod(extents) * dtype.itemsize
-    if size > len(data) or needed * whole > size * DENSEST or needed != len(chunks):
+    file.spend(size)
+    if needed * whole > size * DENSEST or needed != len(chunks):
         raise ValueError(f"a dataset of shape {list(shape)} has no data for all of its {needed} chunks")
     array = np.zeros(shape, dtype)
     for key, address in chunks:
         head = Cursor(key)
         length, mask = head.number(4), head.number(4)
         starts = [head.number(8) for _ in range(rank)]
-        stored = bytes(Cursor(data, address).take(length))
+        stored = bytes(file.at(address).take(length))
         for i, undo in reversed(list(enumerate(filters))):
             stored = stored if mask >> i & 1 else undo(stored, whole)
         chunk = np.frombuffer(Cursor(memoryview(stored)).take(whole), dtype).reshape(extents)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
-from .cursor import Cursor
+from .cursor import Cursor, File
 
 _SHARED = 0x02
 
@@ -35,18 +35,18 @@ class Message:
     is_shared: bool
 
 
-def read_messages(data: memoryview, address: int) -> list[Message]:
+def read_messages(file: File, address: int) -> list[Message]:
     """All messages of the object header at `address`, in order."""
-    start = Cursor(data, address)
+    start = file.at(address)
     if bytes(start.take(4)) == b"OHDR":
-        return _read_blocks(data, *_first_block(start))
-    start = Cursor(data, address)
+        return _read_blocks(file, *_first_block(start))
+    start = file.at(address)
     if start.number(1) != 1:
         raise ValueError(f"there is no object header at byte {address}")
     start.take(7)  # the count of messages and of links
     length = start.number(4)
     start.take(4)
-    return _read_blocks(data, start.take(length), None)
+    return _read_blocks(file, start.take(length), None)
 
 
 def _first_block(start: Cursor) -> tuple[memoryview, int]:
@@ -58,21 +58,20 @@ def _first_block(start: Cursor) -> tuple[memoryview, int]:
     return start.take(start.number(1 << (flags & 3))), flags
 
 
-def _read_blocks(data: memoryview, block: memoryview, flags: int | None) -> list[Message]:
+def _read_blocks(file: File, block: memoryview, flags: int | None) -> list[Message]:
     """The messages of a block, and of those that continue it; `flags` is None in version 1."""
     found: list[Message] = []
-    blocks, seen = [block], set[int]()
+    blocks = [block]
     while blocks:
-        for message in _read_block(blocks.pop(), flags):
+        block = blocks.pop()
+        file.spend(len(block))
+        for message in _read_block(block, flags):
             if message.kind != Kind.CONTINUATION:
                 found.append(message)
                 continue
             place = Cursor(message.body)
             address, length = place.number(8), place.number(8)
-            if address in seen:
-                raise ValueError("an object header continues in itself")
-            seen.add(address)
-            following = Cursor(data, address)
+            following = file.at(address)
             if flags is not None:
                 following.expect(b"OCHK")
                 length -= 8  # the signature, and a checksum behind

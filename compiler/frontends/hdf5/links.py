@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .btree import read_tree
-from .cursor import UNDEFINED, Cursor, Unsupported
+from .cursor import UNDEFINED, Cursor, File, Unsupported
 from .headers import Kind, Message
 
 _HARD, _SOFT_CACHE = 0, 2
+_SYMBOL = 40
+"""Bytes of an entry of a symbol table, besides its name."""
 
 
-def read_links(data: memoryview, messages: list[Message]) -> dict[str, int]:
+def read_links(file: File, messages: list[Message]) -> dict[str, int]:
     """The addresses of object headers by name. Links to names and into other files are left out."""
     found: dict[str, int] = {}
     for message in messages:
         body = Cursor(message.body)
         if message.kind == Kind.SYMBOL_TABLE:
-            found |= _symbols(data, body.number(8), body.number(8))
+            found |= _symbols(file, body.number(8), body.number(8))
         elif message.kind == Kind.LINK:
             found |= _link(body)
         elif message.kind == Kind.LINK_INFO:
@@ -45,19 +47,21 @@ def _link(body: Cursor) -> Iterator[tuple[str, int]]:
         yield name, body.number(8)
 
 
-def _symbols(data: memoryview, tree: int, heap: int) -> Iterator[tuple[str, int]]:
-    names = Cursor(data, heap)
+def _symbols(file: File, tree: int, heap: int) -> Iterator[tuple[str, int]]:
+    names = file.at(heap)
     names.expect(b"HEAP")
     names.take(4)
     length = names.number(8)
     names.take(8)  # of the free list
-    texts = Cursor(data, names.number(8)).take(length)
-    for _, node in read_tree(data, tree, 0, 8):
-        at = Cursor(data, node)
+    texts = file.at(names.number(8)).take(length)
+    for _, node in read_tree(file, tree, 0, 8):
+        at = file.at(node)
         at.expect(b"SNOD")
         at.take(2)
         for _ in range(at.number(2)):
-            name, address, cached = at.number(8), at.number(8), at.number(4)
+            place, address, cached = at.number(8), at.number(8), at.number(4)
             at.take(20)
+            name = Cursor(texts, place).text()
+            file.spend(_SYMBOL + len(name))
             if cached != _SOFT_CACHE:
-                yield Cursor(texts, name).text(), address
+                yield name, address

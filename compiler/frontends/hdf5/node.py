@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from .attributes import read_attributes, read_texts
-from .cursor import Cursor, Unsupported
+from .cursor import File, Unsupported
 from .elements import read_elements
 from .headers import Kind, Message, read_messages
 from .links import read_links
@@ -21,12 +21,13 @@ class Node:
     Every method raises ValueError or LookupError for damage, and Unsupported for what is not read.
     """
 
-    def __init__(self, data: memoryview, address: int, nodes: dict[int, Node]) -> None:
-        self._data, self._address, self._nodes = data, address, nodes
+    def __init__(self, file: File, address: int, nodes: dict[int, Node]) -> None:
+        self._file, self._address, self._nodes = file, address, nodes
+        nodes[address] = self
 
     @cached_property
     def _messages(self) -> list[Message]:
-        return read_messages(self._data, self._address)
+        return read_messages(self._file, self._address)
 
     @cached_property
     def _attributes(self) -> dict[str, tuple[memoryview, ...]]:
@@ -34,7 +35,7 @@ class Node:
 
     @cached_property
     def _links(self) -> dict[str, int]:
-        return read_links(self._data, self._messages)
+        return read_links(self._file, self._messages)
 
     @property
     def is_dataset(self) -> bool:
@@ -56,21 +57,27 @@ class Node:
         address = self._links.get(name)
         if address is None:
             return None
-        return self._nodes.setdefault(address, Node(self._data, address, self._nodes))
+        return self._nodes.get(address) or Node(self._file, address, self._nodes)
 
     def texts(self, attribute: str) -> list[str]:
         """All elements of an attribute."""
-        return read_texts(self._data, self._attributes[attribute])
+        return read_texts(self._file, self._attributes[attribute])
 
     @cached_property
     def elements(self) -> np.ndarray:
         """The numbers of a dataset, bfloat16 as float32. The array may be read-only."""
-        return read_elements(self._data, self._messages)
+        return read_elements(self._file, self._messages)
+
+    @cached_property
+    def numbers(self) -> np.ndarray:
+        """The elements, reals of all widths as float32."""
+        return self.elements.astype(np.float32, copy=False) if self.elements.dtype.kind == "f" else self.elements
 
 
 def open_hdf5(data: bytes) -> Node:
     """The group at the root of a file. Raises ValueError for what is no HDF5 file."""
-    at = Cursor(memoryview(data))
+    file = File(memoryview(data))
+    at = file.at(0)
     at.take(len(SIGNATURE))
     if not data.startswith(SIGNATURE):
         raise ValueError("it is no HDF5 file")
@@ -85,4 +92,4 @@ def open_hdf5(data: bytes) -> Node:
     if at.number(8):
         raise Unsupported("addresses that begin elsewhere than at the beginning of the file")
     at.take(32 if version < 2 else 16)  # of free space, the end and a driver; the name of the root
-    return Node(memoryview(data), at.number(8), {})
+    return Node(file, at.number(8), {})

@@ -138,10 +138,9 @@ def _read(group: Node, path: str) -> Array:
     if data is None or not data.is_dataset:
         raise ValueError(f"there is no variable {path!r}")
     try:
-        array = data.elements
+        return data.numbers
     except ValueError as error:
         raise ValueError(f"the variable {path!r}: {error}") from None
-    return array.astype(np.float32) if array.dtype.kind == "f" else array
 
 
 def _snake_case(name: str) -> str:

@@ -66,7 +66,8 @@ def read_weights(model: ModelJson) -> dict[str, Array]:
     ones are widened as TensorFlow.js does it. Raises InputError for missing shards, those of another length than the
     weights take, those outside of the model's folder, and a damaged manifest."""
     try:
-        return {name: data for group in _groups(model) for name, data in _read_group(model, group)}
+        seen: set[Path] = set()
+        return {name: data for group in _groups(model) for name, data in _read_group(model, group, seen)}
     except DAMAGES as error:
         raise _damaged(model, error) from None
 
@@ -92,9 +93,9 @@ def _paths(group: Mapping[str, Any]) -> list[str]:
     return paths
 
 
-def _read_group(model: ModelJson, group: Mapping[str, Any]) -> Iterator[tuple[str, Array]]:
+def _read_group(model: ModelJson, group: Mapping[str, Any], seen: set[Path]) -> Iterator[tuple[str, Array]]:
     paths = _paths(group)
-    data = memoryview(b"".join(_read_shard(model, path) for path in paths))
+    data = memoryview(b"".join(_read_shard(model, path, seen) for path in paths))
     offset = 0
     for spec in group["weights"]:
         name = str(spec["name"])
@@ -159,8 +160,12 @@ def _read_texts(shape: list[int], data: memoryview) -> tuple[Array | None, int]:
     return texts.reshape(shape), offset
 
 
-def _read_shard(model: ModelJson, location: str) -> bytes:
+def _read_shard(model: ModelJson, location: str, seen: set[Path]) -> bytes:
+    """The bytes of a shard, which is not yet among those that were `seen`."""
     path = resolve_beside(location, model.folders, model.name, "its weightsManifest")
+    if path in seen:
+        raise ValueError(f"the shard {location!r} stands in it twice")
+    seen.add(path)
     try:
         file, _ = open_file(path)
         with file:
