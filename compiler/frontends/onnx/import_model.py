@@ -18,6 +18,7 @@ from .check_names import check_names
 from .check_types import check_types
 from .convert_old import convert_old
 from .embed_external import embed_external
+from .expand_experimental import expand_experimental
 from .fix_inputs import fix_inputs
 from .fix_shapes import FreeDimensions, fix_shapes
 from .handlers import is_supported
@@ -90,7 +91,9 @@ def _with_suggestions(free: FreeDimensions, proto: onnx.ModelProto, source: Sour
 
 
 def _import(proto: onnx.ModelProto, source: Source, inputs: ModelInputs) -> Graph:
-    skeleton, weights = convert_old(*separate_weights(proto, source), source)
+    skeleton, weights = separate_weights(proto, source)
+    expand_experimental(skeleton, source)
+    skeleton, weights = convert_old(skeleton, weights, source)
     weights = fix_inputs(skeleton, weights, inputs.constants, source)
     embed_external(skeleton, source)
     sort_nodes(skeleton)
