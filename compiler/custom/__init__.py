@@ -50,9 +50,7 @@ from .functions import (
     tanh,
     trunc,
 )
-from .load_operators import OperatorsLike, operators_of
 from .operator import CustomOperator, operator
-from .table import NO_OPERATORS, CustomOperators
 
 __all__ = [
     "BOOL",
@@ -63,17 +61,14 @@ __all__ = [
     "I16",
     "I32",
     "I64",
-    "NO_OPERATORS",
     "U8",
     "U16",
     "U32",
     "U64",
     "Call",
     "CustomOperator",
-    "CustomOperators",
     "DType",
     "Expr",
-    "OperatorsLike",
     "Size",
     "Tensor",
     "absolute",
@@ -106,7 +101,6 @@ __all__ = [
     "number",
     "one_axis",
     "operator",
-    "operators_of",
     "pointwise",
     "power",
     "product",

@@ -136,7 +136,7 @@ def test_a_name_that_no_node_has(tmp_path: Path) -> None:
     text = message(tmp_path / "ops.py", a_model("Thrice"), UnsupportedError)
     assert "com.example.Thrice: 1 node 'it'" in text
     assert "in a file for --ops" in text
-    assert "where those are defined: com.example.Twice (ops.py:2)" in text
+    assert "which defines com.example.Twice (ops.py:2) so far" in text
 
 
 def test_versions(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ class Problems:
         if all(domain in _OF_ONNX for domain, _ in self._kinds):
             return ""
         defined = ", ".join(f"{o.name} ({o.place})" for o in self._custom)
-        more = f", where those are defined: {defined}" if defined else ""
+        more = f", which defines {defined} so far" if defined else ""
         return f'; define operators of other domains in a file for --ops (in Python, operators=["FILE.py"]){more}'
 
 
