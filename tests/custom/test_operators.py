@@ -276,6 +276,20 @@ def test_verify_computes_what_stands_between(tmp_path: Path) -> None:
     assert {op for launch in launches for op in launch["operators"]} >= {"Conv", "com.example.Scale"}
 
 
+def test_verify_inlines_functions(tmp_path: Path) -> None:
+    """One calls the operator, of a version that it alone says; another one is of the operator's name."""
+    imports = [helper.make_opsetid("", 17), helper.make_opsetid(DOMAIN, 2)]
+    calls = [node("Scale", ["a"], ["c"], domain=DOMAIN, factor=2.0), node("Exp", ["c"], ["b"])]
+    outer = helper.make_function("com.other", "Outer", ["a"], ["b"], calls, imports)
+    shadowed = helper.make_function(DOMAIN, "Scale", ["a"], ["b"], [node("Neg", ["a"], ["b"])], imports[:1], ["factor"])
+    nodes = [node("Relu", ["x"], ["r"]), node("Outer", ["r"], ["y"], domain="com.other")]
+    proto = model(nodes, {"x": [3]}, ["y"], functions=[outer, shadowed])
+    proto.opset_import.extend([helper.make_opsetid("com.other", 1), helper.make_opsetid(DOMAIN, 2)])
+    code, text = verify(tmp_path, proto)
+    assert code == 0, text
+    assert "com.example.Scale, which onnxruntime lacks, is computed by by_numpy" in text
+
+
 def test_verify_finds_a_definition_that_is_not_its_reference(tmp_path: Path) -> None:
     code, text = verify(tmp_path, between(), 0.25)
     assert code == 2

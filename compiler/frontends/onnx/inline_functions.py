@@ -34,20 +34,7 @@ def inline_functions(model: onnx.ModelProto, source: Source, custom: CustomOpera
     check_calls(model, source)
     # Inlining infers types where it converts versions, and where the body depends on them.
     hidden = hide_shape_operands(model, source)
-    if model.functions:
-        versions = {i.domain: i.version for f in model.functions for i in f.opset_import}
-        model = _with_one_opset(model)
-        try:
-            model = inliner.inline_local_functions(model, convert_version=True)
-        except (onnx.checker.ValidationError, RuntimeError, ValueError) as error:
-            raise InputError(
-                f"{source.name}: its functions cannot be inlined: {' '.join(str(error).split())}; export it again"
-            ) from None
-        imported = {i.domain for i in model.opset_import}
-        model.opset_import.extend(
-            helper.make_opsetid(domain, versions.get(domain, 1))
-            for domain in sorted({n.domain for n in all_nodes(model.graph.node)} - imported)
-        )
+    model = inline_local(model, source)
     versions = {i.domain: i.version for i in model.opset_import}
     for kind in sorted({(n.domain, n.op_type) for n in model.graph.node} - OPERATORS.keys()):
         domain, op = kind
@@ -74,6 +61,27 @@ def inline_functions(model: onnx.ModelProto, source: Source, custom: CustomOpera
             if _unsupported(expanded) < _unsupported(model):
                 model = expanded
     show_shape_operands(model, hidden)
+    return model
+
+
+def inline_local(model: onnx.ModelProto, source: Source) -> onnx.ModelProto:
+    """`model` without functions of its own, with the versions of domains that their nodes have. Raises InputError where
+    ONNX's inliner does not take them."""
+    if not model.functions:
+        return model
+    versions = {i.domain: i.version for f in model.functions for i in f.opset_import}
+    model = _with_one_opset(model)
+    try:
+        model = inliner.inline_local_functions(model, convert_version=True)
+    except (onnx.checker.ValidationError, RuntimeError, ValueError) as error:
+        raise InputError(
+            f"{source.name}: its functions cannot be inlined: {' '.join(str(error).split())}; export it again"
+        ) from None
+    imported = {i.domain for i in model.opset_import}
+    model.opset_import.extend(
+        helper.make_opsetid(domain, versions.get(domain, 1))
+        for domain in sorted({n.domain for n in all_nodes(model.graph.node)} - imported)
+    )
     return model
 
 

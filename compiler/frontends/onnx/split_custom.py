@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import onnx
-from onnx import helper, inliner, numpy_helper
+from onnx import helper, numpy_helper
 
 from ...custom.operator import CustomOperator
 from ...custom.table import CustomOperators
 from ...errors import InputError
 from ...graph.ir import Array, Attribute
 from .check_model import all_nodes, names_read
+from .inline_functions import inline_local
 from .prefer_custom import prefer_custom
 from .read_attributes import read_attributes
 from .read_model import Source
@@ -60,9 +61,7 @@ class SplitModel:
 
     def __init__(self, model: Path | bytes, custom: CustomOperators) -> None:
         proto = onnx.load_model_from_string(model) if isinstance(model, bytes) else onnx.load(model)
-        proto = prefer_custom(proto, custom)
-        if proto.functions:
-            proto = inliner.inline_local_functions(proto, convert_version=True)
+        proto = inline_local(prefer_custom(proto, custom), Source("the model"))
         sort_nodes(proto)
         self._proto = proto
         self._weights = {t.name: t for t in proto.graph.initializer}
