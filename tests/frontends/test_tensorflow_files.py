@@ -3,6 +3,7 @@ Graphs are written without TensorFlow."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -30,7 +31,7 @@ from webnn_compile.driver.options import Options
 from webnn_compile.errors import InputError, UnsupportedError
 from webnn_compile.frontends.importers import as_onnx, describe_model, find_importer, import_model
 from webnn_compile.frontends.model_inputs import model_inputs
-from webnn_compile.frontends.tensorflow import convert, read_model
+from webnn_compile.frontends.tensorflow import read_model
 from webnn_compile.frontends.tensorflow.read_model import read_json_graph
 from webnn_compile.frontends.tensorflow.read_table import read_table, unsnappy
 from webnn_compile.graph.passes import run_graph_passes
@@ -448,7 +449,7 @@ def test_snappy() -> None:
             unsnappy(damaged)
 
 
-def test_a_graph_as_json() -> None:
+def test_a_graph_as_json(tmp_path: Path) -> None:
     """As TensorFlow.js has it: names of fields in other letters, bytes in base64, weights beside it."""
     matrix, vector = ({"dim": [{"size": str(n)} for n in shape]} for shape in ((3, 4), (4,)))
     rows = {"dim": [{"size": "2"}, {"size": "3"}]}
@@ -470,10 +471,17 @@ def test_a_graph_as_json() -> None:
     }
     inputs = {"rows": {"name": "x:0", "dtype": "DT_FLOAT", "tensorShape": rows}}
     signature = {"inputs": inputs, "outputs": {"Identity:0": {"name": "y:0"}}}
-    read = read_json_graph({"modelTopology": topology, "signature": signature}, {"w": WEIGHTS, "b": BIAS}, "net")
+    weights = [{"name": n, "shape": list(a.shape), "dtype": "float32"} for n, a in (("w", WEIGHTS), ("b", BIAS))]
+    manifest = [{"paths": ["group1-shard1of1.bin"], "weights": weights}]
+    whole = {"format": "graph-model", "modelTopology": topology, "signature": signature, "weightsManifest": manifest}
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(whole))
+    (tmp_path / "group1-shard1of1.bin").write_bytes(WEIGHTS.tobytes() + BIAS.tobytes())
     data = real(2, 3)
-    got = webnn_compile.compile(convert(read)).run({"rows": data})["Identity"]
+    got = webnn_compile.compile(path).run({"rows": data})["Identity"]
     np.testing.assert_allclose(got, (data @ WEIGHTS + BIAS).clip(0), atol=1e-6)
+    card = describe_model(path)
+    assert (card.parameters, card.operators, card.inputs[0].name) == (16, {"_FusedMatMul": 1}, "rows")
     plain = read_json_graph({"modelTopology": topology}, {"w": WEIGHTS, "b": BIAS}, "net")
     assert [p.name for p in (*plain.inputs, *plain.outputs)] == ["x", "y"]
     for damaged in ({}, {"modelTopology": 7}, {"modelTopology": {"node": [{"name": 7}]}}):

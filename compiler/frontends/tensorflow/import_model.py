@@ -31,10 +31,10 @@ def import_model(
 
 def describe(model: str | Path | bytes) -> ModelCard:
     """Raises InputError for what is no TensorFlow graph."""
-    return card_of(read_model(model))
+    return describe_read(read_model(model))
 
 
-def card_of(read: Model) -> ModelCard:
+def describe_read(read: Model) -> ModelCard:
     """The card of a model that is read."""
     sizes: Counter[str] = Counter()
     parameters = 0

@@ -1,8 +1,7 @@
 """TensorFlow.js models, a file of JSON and shards of weights beside it: `read_shards` reads the weights of all,
-`read_model` those of layers, which are Keras's."""
+`read_model` a model of layers, which are Keras's, or a graph, which is TensorFlow's."""
 
-from ..keras import convert
-from .import_model import describe, import_model, shards
+from .import_model import convert, describe, import_model, shards
 from .read_model import read_model
 
 __all__ = ["convert", "describe", "import_model", "read_model", "shards"]

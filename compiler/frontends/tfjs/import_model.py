@@ -1,16 +1,23 @@
-"""From a layers model of TensorFlow.js to a Graph, by way of an ONNX model."""
+"""From a model of TensorFlow.js to a Graph, by way of an ONNX model."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import onnx
+
 from ...errors import InputError
 from ...graph.ir import Graph
 from ...system.limits import CompileMemory
-from ..keras import convert, describe_read
+from ..keras import convert as convert_layers
+from ..keras import describe_read
+from ..keras.read_model import Model
 from ..model_card import ModelCard
 from ..model_inputs import ModelInputs
 from ..onnx import import_model as import_onnx
+from ..tensorflow import convert as convert_graph
+from ..tensorflow import describe_read as describe_graph
+from ..tensorflow.read_model import Model as GraphModel
 from .read_model import read_model
 from .read_shards import read_json, shard_paths
 
@@ -23,9 +30,15 @@ def import_model(
     return import_onnx(convert(read_model(model)), inputs, memory)
 
 
+def convert(model: Model | GraphModel) -> onnx.ModelProto:
+    """An ONNX model. Raises InputError and UnsupportedError as the converters of Keras and TensorFlow do."""
+    return convert_graph(model) if isinstance(model, GraphModel) else convert_layers(model)
+
+
 def describe(model: str | Path | bytes) -> ModelCard:
-    """Raises InputError for what is no layers model."""
-    return describe_read(read_model(model))
+    """Raises InputError for what is no model of TensorFlow.js."""
+    read = read_model(model)
+    return describe_graph(read) if isinstance(read, GraphModel) else describe_read(read)
 
 
 def shards(path: Path) -> list[Path]:

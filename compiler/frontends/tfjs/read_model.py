@@ -1,5 +1,5 @@
-"""Reads a layers model of TensorFlow.js: a configuration of Keras, written by TensorFlow.js or by its converter, and
-weights in shards."""
+"""Reads a model of TensorFlow.js: a configuration of Keras, written by TensorFlow.js or by its converter, or a graph of
+TensorFlow, and weights in shards."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import InputError, UnsupportedError
+from ...errors import InputError
 from ..keras.read_model import DAMAGES, Dialect, Model, network_of
+from ..tensorflow.read_model import Model as GraphModel
+from ..tensorflow.read_model import read_json_graph
 from .named_weights import NamedWeights
 from .read_shards import ModelJson, read_json, read_weights
 
@@ -19,10 +21,12 @@ _DIALECT = Dialect(hard_sigmoid_slope=1 / 5, up_sampling="asymmetric", masks_mea
 """As TensorFlow.js computes, whatever wrote the model."""
 
 
-def read_model(model: str | Path | bytes) -> Model:
-    """Raises InputError for what is no layers model, and for a damaged one, and UnsupportedError for a graph model."""
+def read_model(model: str | Path | bytes) -> Model | GraphModel:
+    """A layers model or a graph model. Raises InputError for what is neither, and for a damaged one."""
     read = read_json(model)
     topology = _topology(read)
+    if read.content.get("format", _LAYERS) == _GRAPH or "node" in topology:
+        return read_json_graph(read.content, read_weights(read), read.name)
     try:
         config = topology.get("model_config", topology)
         writer = str(read.content.get("generatedBy") or f"Keras {topology.get('keras_version', '')}")
@@ -41,11 +45,6 @@ def _topology(read: ModelJson) -> Mapping[str, Any]:
         raise InputError(
             f"{read.name} is not a model of TensorFlow.js: its JSON has no modelTopology; give the model.json that "
             "model.save or tensorflowjs_converter writes"
-        )
-    if read.content.get("format", _LAYERS) == _GRAPH or "node" in topology:
-        raise UnsupportedError(
-            f"{read.name} is a graph model of TensorFlow.js, which is not supported: save the TensorFlow model that it "
-            "was made from as ONNX, with python -m tf2onnx.convert, or give a layers model"
         )
     return topology
 

@@ -18,7 +18,8 @@ def _const(call: Call) -> Value:
         weight = call.scope.model.weights[call.graph_node.name]
         if weight.dtype == object:
             return Variable(call.stem, "")  # text, which nothing that is supported reads
-        return weight
+        own = call.type("dtype", 0)  # int64 is stored as int32
+        return weight.astype(onnx.helper.tensor_dtype_to_np_dtype(own), copy=False) if own else weight
     try:
         return read_tensor(call.graph_node.attributes["value"].tensor)
     except UnsupportedError:
