@@ -292,6 +292,50 @@ def test_lists_of_tensors_in_a_loop(tmp_path: Path) -> None:
     np.testing.assert_allclose(got, np.cumsum(data, axis=0), atol=1e-6)
 
 
+@pytest.mark.parametrize("last_alone", [False, True])
+def test_lists_of_tensors_of_any_shape(last_alone: bool, tmp_path: Path) -> None:
+    """As Keras writes recurrent layers: the batch is free, so the shape of elements is left open. One that gives its
+    last result alone overwrites it."""
+    graph = Writer()
+    x = graph.placeholder("x", "float32", [None, 4, 3])
+    open_shape, number = graph.constant([-1, 3], "open", "int32"), {"element_dtype": REAL}
+    graph.node("Transpose", [x, graph.constant([1, 0, 2], "order", "int32")], "steps", T=REAL)
+    graph.node("TensorListFromTensor", ["steps", open_shape], "list", **number)
+    count = graph.constant(1 if last_alone else 4, "count", "int32")
+    graph.node("TensorListReserve", [open_shape, count], "results", **number)
+    cuts = [graph.constant(n, f"n{i}", "int32") for i, n in enumerate(([0, 0], [0, 1], [1, 1]))]
+    graph.node("StridedSlice", [x, *cuts], "first", begin_mask=1, end_mask=1, shrink_axis_mask=2)
+    graph.node("ZerosLike", ["first"], "zeros", T=REAL)
+    zero, steps = graph.constant(0, "zero", "int32"), graph.constant(4, "most", "int32")
+    functions = {"cond": Func("goes_on"), "body": Func("step")}
+    graph.node("While", [zero, steps, zero, "results", "zeros", "list"], "loop", **functions)
+    graph.node("TensorListStack", ["loop:3", open_shape], "sums", **number)
+    types = {"loops": "int32", "most": "int32", "i": "int32", "sums": "variant", "total": "float32", "rows": "variant"}
+    condition = graph.function("goes_on", types, {"c": ("bool", "same:output:0")})
+    condition.constant(4, "end", "int32")
+    condition.node("Less", ["loops", "most"], "less", T=Type("int32"))
+    condition.node("Less", ["i", "end:output:0"], "less_1", T=Type("int32"))
+    condition.node("LogicalAnd", ["less:z:0", "less_1:z:0"], "both")
+    condition.node("Identity", ["both:z:0"], "same", T=Type("bool"))
+    results = {"l2": ("int32", "next_1:z:0"), "m2": ("int32", "most"), "i2": ("int32", "next:z:0")}
+    results |= {"s2": ("variant", "set:output_handle:0"), "t2": ("float32", "sum:z:0"), "r2": ("variant", "rows")}
+    body = graph.function("step", types, results)
+    body.constant(1, "one", "int32")
+    body.constant(0, "place", "int32")
+    body.constant([-1, 3], "sizes", "int32")
+    body.node("AddV2", ["i", "one:output:0"], "next", T=Type("int32"))
+    body.node("AddV2", ["loops", "one:output:0"], "next_1", T=Type("int32"))
+    body.node("TensorListGetItem", ["rows", "i", "sizes:output:0"], "row", **number)
+    body.node("AddV2", ["total", "row:item:0"], "sum", T=REAL)
+    body.node("TensorListSetItem", ["sums", "place:output:0" if last_alone else "i", "sum:z:0"], "set", **number)
+    (tmp_path / "net.pb").write_bytes(graph.bytes())
+    model = webnn_compile.compile(tmp_path / "net.pb", dims={"x_0": (1, 5)})
+    for batch in (1, 3):
+        data = real(batch, 4, 3)
+        want = np.cumsum(data.transpose(1, 0, 2), axis=0)
+        np.testing.assert_allclose(model.run({"x": data})["sums"], want[-1:] if last_alone else want, atol=1e-6)
+
+
 def test_rows_of_a_variable(tmp_path: Path) -> None:
     graph = Writer()
     ids = graph.placeholder("ids", "int32", [2, 3])
@@ -324,7 +368,8 @@ def test_what_is_not_supported_is_said_at_once(tmp_path: Path) -> None:
         "  StringJoin: 1 operator 't1'; it works on text or files: save the part of the model behind it, which takes "
         "numbers",
         "  Switch: 1 operator 't4'; it is control flow of TensorFlow 1: save the model with "
-        "tf.compat.v1.enable_control_flow_v2()",
+        "tf.compat.v1.enable_control_flow_v2(), or for TensorFlow.js with tensorflowjs_converter "
+        "--control_flow_v2=True",
         "Replace or remove these in the model, or save the part of it without them.",
     ]
     assert describe_model(tmp_path / "net.pb").unsupported == (

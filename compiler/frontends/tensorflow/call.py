@@ -38,7 +38,27 @@ class Missing:
     """A result that an operator which is not supported would compute."""
 
 
-Value = str | Array | Variable | Missing
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """A list of `count` tensors of the shape `sizes`, None where it is left open, and of an ONNX type, none of which is
+    set yet."""
+
+    name: str
+    count: str
+    sizes: tuple[int, ...] | None
+    dtype: int
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Such a list with one element that is set."""
+
+    reserved: Reserved
+    index: str
+    item: str
+
+
+Value = str | Array | Variable | Missing | Reserved | Written
 """A value of the ONNX model, a constant that is not in it yet, or what stands for no tensor."""
 
 
@@ -60,6 +80,7 @@ class Scope:
     values: dict[Ref, Value] = field(default_factory=dict)
     constants: dict[int, tuple[Array, str]] = field(default_factory=dict)
     prefix: str = ""
+    in_loop: bool = False
 
     def inner(self, name: str, builder: FactBuilder | None = None) -> Scope:
         """A scope for a function of this name, which adds its nodes to `builder`, or else to this one's. Raises
@@ -73,7 +94,8 @@ class Scope:
         """The ONNX value of a tensor; a constant becomes one of the model."""
         if isinstance(value, str):
             return value
-        assert isinstance(value, np.ndarray)
+        if not isinstance(value, np.ndarray):
+            raise ValueError("a value is used that is not a tensor")
         if id(value) not in self.constants:
             if value.nbytes > _LARGE and not any(value.strides):
                 one = self.builder.constant(np.asarray(value.flat[0]), f"{stem}.element")
@@ -164,8 +186,9 @@ class Call(ConvertedCall):
     def read(self, i: int) -> str:
         """Operand `i` as a value of the ONNX model."""
         value = self.operand(i)
-        if isinstance(value, Variable):
-            raise self.unsupported(f"it is given the variable {value.name!r} in place of its value")
+        if isinstance(value, Variable | Reserved | Written):
+            name = value.reserved.name if isinstance(value, Written) else value.name
+            raise self.unsupported(f"it is given {name!r}, which is not a tensor")
         name, _ = self.graph_node.inputs[i] if self.graph_node.inputs else ("constant", 0)
         return self.scope.materialised(value, self.scope.prefix + name)
 

@@ -11,7 +11,7 @@ import onnx
 from ...errors import InputError, UnsupportedError
 from ...system.limits import NODES
 from ..images import Images
-from .call import Call, Missing, Scope, Value, Variable
+from .call import Call, Missing, Scope, Value
 from .facts import FactBuilder, with_shape
 from .operators import OPERATORS
 from .read_checkpoint import DAMAGES
@@ -39,7 +39,7 @@ def convert(model: Model) -> onnx.ModelProto:
     results = converter.convert(scope, ())
     converter.check()
     for name, value in zip(outputs, results, strict=True):
-        if isinstance(value, Variable | Missing):
+        if not isinstance(value, str | np.ndarray):
             raise UnsupportedError(f"{model.name}: its output {name!r} is not a tensor")
         own = scope.materialised(value, name)
         builder.node("Identity", [own], name, outputs=[name])
@@ -163,7 +163,7 @@ class _Converter:
 
 
 def _listed(results: Value | Sequence[Value]) -> list[Value]:
-    return [results] if isinstance(results, str | np.ndarray | Variable | Missing) else list(results)
+    return list(results) if isinstance(results, list | tuple) else [results]  # type: ignore[list-item]
 
 
 def reached_nodes(model: Model) -> list[Node]:
@@ -210,7 +210,10 @@ _OLD_LOOPS = ("Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", "
 def _advice(op: str) -> str:
     """Advice for an operator that is not supported, where there is any."""
     if op in _OLD_LOOPS:
-        return "; it is control flow of TensorFlow 1: save the model with tf.compat.v1.enable_control_flow_v2()"
+        return (
+            "; it is control flow of TensorFlow 1: save the model with tf.compat.v1.enable_control_flow_v2(), or for "
+            "TensorFlow.js with tensorflowjs_converter --control_flow_v2=True"
+        )
     if any(word in op for word in _OF_WORDS) or op.startswith("Hash"):
         return "; it works on text or files: save the part of the model behind it, which takes numbers"
     if op.startswith(_RANDOM) and "If" not in op:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...errors import UnsupportedError
+from ...errors import InputError, UnsupportedError
 from ...graph.ir import Graph
 from ...system.limits import CompileMemory
 from ..model_card import ModelCard
@@ -16,6 +16,7 @@ from ..model_card import Port as CardPort
 from ..model_inputs import ModelInputs
 from ..onnx import import_model as import_onnx
 from .convert import convert, count_operators, declared, reached_nodes, unsupported_kinds
+from .read_checkpoint import DAMAGES
 from .read_model import Model, Port, read_model
 from .read_tensor import read_tensor
 from .schema import type_name
@@ -38,7 +39,13 @@ def describe_read(read: Model) -> ModelCard:
     """The card of a model that is read."""
     sizes: Counter[str] = Counter()
     parameters = 0
-    for dtype, count in _constants(read):
+    try:
+        constants = _constants(read)
+    except DAMAGES as error:
+        raise InputError(
+            f"{read.name} is not a valid TensorFlow graph: {type(error).__name__}: {error}; save or download it again"
+        ) from None
+    for dtype, count in constants:
         sizes[dtype.name] += count * dtype.itemsize
         parameters += count
     return ModelCard(

@@ -105,6 +105,16 @@ def read_function(message: Any) -> Function:
     )
 
 
+def origin(nodes: Mapping[str, Node], ref: Ref) -> Ref:
+    """The result that a result is a copy of."""
+    for _ in nodes:
+        node = nodes.get(ref[0])
+        if node is None or node.op != "Identity" or not node.inputs:
+            break
+        ref = node.inputs[0]
+    return ref
+
+
 def called_functions(node: Node) -> list[str]:
     """The names of the functions that a node carries out."""
     names = ("f", "then_branch", "else_branch", "cond", "body")

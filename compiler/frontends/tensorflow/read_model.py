@@ -57,7 +57,7 @@ class Model:
     def key_of(self, node: Node) -> str:
         """The tensor of the checkpoint that a variable is restored from: as the model's own nodes would do it, or else
         by its name."""
-        shared = node.attributes["shared_name"].s.decode() if "shared_name" in node.attributes else ""
+        shared = node.attributes["shared_name"].s.decode(errors="replace") if "shared_name" in node.attributes else ""
         name, entries = shared or node.name, self.checkpoint.entries
         found = self.variables.get(node.name)
         return found or (name if name in entries else self.checkpoint.by_full_name.get(name, name))

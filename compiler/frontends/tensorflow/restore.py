@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from .read_graph import Function, Node, Ref, called_functions
+from .read_graph import Function, Node, called_functions, origin
 
 _ASSIGNS = ("Assign", "AssignVariableOp")
 
@@ -21,7 +21,7 @@ def restored_from(nodes: Mapping[str, Node], functions: Mapping[str, Function]) 
             for argument, key in _assignments(function.nodes):
                 at = places.get(argument)
                 if at is not None and at < len(node.inputs):
-                    found[_origin(nodes, node.inputs[at])[0]] = key
+                    found[origin(nodes, node.inputs[at])[0]] = key
     return found
 
 
@@ -30,22 +30,12 @@ def _assignments(nodes: Mapping[str, Node]) -> Iterator[tuple[str, str]]:
     for node in nodes.values():
         if node.op not in _ASSIGNS or len(node.inputs) != 2:
             continue
-        source, result = _origin(nodes, node.inputs[1])
+        source, result = origin(nodes, node.inputs[1])
         restoring = nodes.get(source)
         if restoring is None or restoring.op != "RestoreV2" or len(restoring.inputs) < 2:
             continue
-        names = nodes.get(_origin(nodes, restoring.inputs[1])[0])
+        names = nodes.get(origin(nodes, restoring.inputs[1])[0])
         if names is not None and names.op == "Const":
             listed = names.attributes["value"].tensor.string_val
             if result < len(listed):
-                yield _origin(nodes, node.inputs[0])[0], listed[result].decode()
-
-
-def _origin(nodes: Mapping[str, Node], ref: Ref) -> Ref:
-    """The result that a result is a copy of."""
-    for _ in nodes:
-        node = nodes.get(ref[0])
-        if node is None or node.op not in ("Identity", "Reshape") or not node.inputs:
-            break
-        ref = node.inputs[0]
-    return ref
+                yield origin(nodes, node.inputs[0])[0], listed[result].decode()

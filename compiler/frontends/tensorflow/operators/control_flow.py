@@ -1,13 +1,14 @@
-"""Calls of functions, branches and loops."""
+"""Calls of functions, and branches."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import onnx
 
-from ..call import Call, Handler, Missing, Scope, Value, Variable
-from ..facts import FactBuilder, Sizes
+from ..call import Call, Handler, Missing, Scope, Value
+from ..facts import Sizes
 
 _BOOL = onnx.TensorProto.BOOL
 
@@ -19,7 +20,7 @@ def _call(call: Call) -> list[Value]:
     return scope.convert(scope, call.operands)
 
 
-def _truth(scope: Scope, value: Value, stem: str) -> str:
+def truth(scope: Scope, value: Value, stem: str) -> str:
     """A condition: a number is true that is not zero."""
     own = scope.materialised(value, stem)
     builder = scope.builder
@@ -28,15 +29,15 @@ def _truth(scope: Scope, value: Value, stem: str) -> str:
     return builder.node("Reshape", [own, builder.integers([])], stem)
 
 
-def _region(call: Call, name: str) -> Scope:
+def region_of(call: Call, name: str) -> Scope:
     scope = call.scope.inner(call.function(name), call.scope.builder.region(f"{call.stem}.{name}"))
     scope.prefix = f"{call.stem}/"
     return scope
 
 
-def _output(call: Call, scope: Scope, value: Value) -> None:
+def output(call: Call, scope: Scope, value: Value) -> None:
     """The graph of a region has `value` as its next output."""
-    if isinstance(value, Variable | Missing):
+    if not isinstance(value, str | np.ndarray):
         raise call.unsupported("one of its results is not a tensor")
     own = scope.builder.node("Identity", [scope.materialised(value, call.stem)], call.stem)
     scope.builder.output(own, scope.builder.facts[own].dtype, None)
@@ -52,17 +53,17 @@ def _if(call: Call) -> Sequence[Value]:
         return scope.convert(scope, call.operands[1:])
     branches, facts, count = {}, [], 0
     for name in names:
-        scope = _region(call, name)
+        scope = region_of(call, name)
         results = scope.convert(scope, call.operands[1:])
         if any(isinstance(v, Missing) for v in results):
             return [Missing()]
         for value in results:
-            _output(call, scope, value)
+            output(call, scope, value)
         graph = scope.builder.graph()
         branches[name] = graph
         count = len(results)
         facts.append([scope.builder.facts[o.name] for o in graph.output])
-    values = call.nodes("If", [_truth(call.scope, call.operand(0), call.stem)], count, **branches)
+    values = call.nodes("If", [truth(call.scope, call.operand(0), call.stem)], count, **branches)
     for value, a, b in zip(values, *facts, strict=True):
         call.facts[value] = type(a)(a.dtype, _common(a.shape, b.shape))
     return values
@@ -73,53 +74,6 @@ def _common(a: Sizes | None, b: Sizes | None) -> Sizes | None:
     if a is None or b is None or len(a) != len(b):
         return None
     return tuple(m if m == n else None for m, n in zip(a, b, strict=True))
-
-
-def _while(call: Call) -> list[Value]:
-    """The condition is a function of what is carried, and is evaluated before each iteration. Variables are not
-    carried: they do not change."""
-    carried = [i for i, v in enumerate(call.operands) if not isinstance(v, Variable)]
-    before = call.scope.inner(call.function("cond"))
-    before.prefix = f"{call.stem}/before/"
-    first = _truth(before, before.convert(before, call.operands)[0], call.stem)
-    region = _region(call, "body")
-    body = region.builder
-    body.input("round", onnx.TensorProto.INT64, [])
-    body.input("goes_on", _BOOL, [])
-    shapes = call.shapes("output_shapes")
-    arguments: list[Value] = list(call.operands)
-    for i in carried:
-        own = call.read(i)
-        fact = call.facts[own]
-        shape = shapes[i] if i < len(shapes) and shapes[i] is not None else None
-        shape = (
-            shape if shape is not None else fact.shape if "parallel_iterations" in call.graph_node.attributes else None
-        )
-        arguments[i] = _argument(body, f"{call.stem}.{i}", fact.dtype, shape)
-    results = region.convert(region, arguments)
-    if any(isinstance(v, Missing) for v in results):
-        return [Missing()]
-    after = call.scope.inner(call.function("cond"), body)
-    after.prefix = f"{call.stem}/after/"
-    goes_on = _truth(after, after.convert(after, results)[0], call.stem)
-    _output(call, after, goes_on)
-    for i in carried:
-        _output(call, region, results[i])
-    values = call.nodes("Loop", ["", first, *(call.read(i) for i in carried)], len(carried), body=body.graph())
-    found: list[Value] = list(call.operands)
-    for i, value in zip(carried, values, strict=True):
-        argument = arguments[i]
-        assert isinstance(argument, str)
-        call.facts[value] = call.facts[argument]
-        found[i] = value
-    return found
-
-
-def _argument(body: FactBuilder, name: str, dtype: int, shape: Sizes | None) -> str:
-    """An input of the body, whose shape is stated to the builder alone."""
-    own = body.input(name, dtype, None)
-    body.facts[own] = type(body.facts[own])(dtype, shape)
-    return own
 
 
 def _nothing(call: Call) -> list[Value]:
@@ -133,6 +87,4 @@ OPERATORS: dict[str, Handler] = {
     "PartitionedCall": _call,
     "StatefulPartitionedCall": _call,
     "StatelessIf": _if,
-    "StatelessWhile": _while,
-    "While": _while,
 }
