@@ -35,7 +35,7 @@ message NeuralNetworkLayer {
   Alpha add = 230; Alpha multiply = 231; Empty average = 240; ScaleParams scale = 245;
   BiasParams bias = 250; Empty max = 260; Empty min = 261; DotProductParams dot = 270; ReduceParams reduce = 280;
   LoadConstantParams loadConstant = 290; ReshapeParams reshape = 300; ModeParams flatten = 301;
-  PermuteParams permute = 310; ConcatParams concat = 320; SplitParams split = 330; Empty sequenceRepeat = 340;
+  PermuteParams permute = 310; ConcatParams concat = 320; SplitParams split = 330; RepeatParams sequenceRepeat = 340;
   ReorganizeDataParams reorganizeData = 345; SliceParams slice = 350; SimpleRecurrentParams simpleRecurrent = 400;
   GRUParams gru = 410; UniDirectionalLSTMParams uniDirectionalLSTM = 420;
   BiDirectionalLSTMParams biDirectionalLSTM = 430; Empty custom = 500; Empty copy = 600; Empty branch = 605;
@@ -76,6 +76,7 @@ message NeuralNetworkLayer {
   ArgSortParams argSort = 1461; Pooling3DParams pooling3d = 1465; GlobalPooling3DParams globalPooling3d = 1466;
   SliceBySizeParams sliceBySize = 1470; Convolution3DParams convolution3d = 1471;
 }
+message RepeatParams { uint64 nRepetitions = 1; }
 message EdgeSizes { uint64 startEdgeSize = 1; uint64 endEdgeSize = 2; }
 message BorderAmounts { repeated EdgeSizes borderAmounts = 10; }
 message ValidPadding { BorderAmounts paddingAmounts = 1; }
