@@ -286,6 +286,8 @@ def products() -> list[Row]:
 
 def movement() -> list[Row]:
     x, y, i = real(2, 3, 4), real(2, 3, 4), RNG.integers(0, 9, (2, 3))
+    updated = x.copy()
+    updated[:, 1, 3::-2] = y[:, 1, :2]
     return [
         row("reshape", x.reshape(2, 12), x=X(x), shape=[0, -1]),
         row("reshape_like", x.reshape(6, 4), x=X(x), ref_tensors=[X(real(6, 1)), X(real(3, 4))], begins=[0, 1],
@@ -306,6 +308,8 @@ def movement() -> list[Row]:
             begin_mask=[False, True, True], end_mask=[True, False, True]),
         row("slice_by_index", x[1, 0:2], "computed", x=X(x), begin=X(np.array([1, 0, 0])), end=X(np.array([2, 2, 4])),
             squeeze_mask=[True, False, False]),
+        row("slice_update", updated, x=X(x), update=X(y[:, 1, :2]), begin=[0, 1, 3], end=[0, 0, 0], stride=[1, 1, -2],
+            begin_mask=[True, False, False], end_mask=[True, False, True], squeeze_mask=[False, True, False]),
         row("slice_by_size", x[:, 1:3, 2:], x=X(x), begin=[0, 1, 2], size=[-1, 2, -1]),
         row("slice_by_size", x[:, 1:3, 2:4], "computed", x=X(x), begin=X(np.array([0, 1, 2])), size=[2, 2, 2]),
         row("pad", np.pad(x, ((0, 0), (1, 0), (2, 1)), constant_values=0.5), x=X(x), pad=[1, 0, 2, 1],
@@ -338,6 +342,8 @@ def selection() -> list[Row]:
     subtracted = x.copy()
     subtracted[:, [2, 0]] -= real(4, 2, 5) * 0 + 2
     order = np.argsort(x, 2, kind="stable")
+    boxes = np.concatenate([RNG.uniform(0, 1, (1, 30, 2)), RNG.uniform(0.2, 0.5, (1, 30, 2))], 2).astype(np.float32)
+    scores = RNG.uniform(0, 1, (1, 30, 3)).astype(np.float32)
     sparse = np.where(real(3, 4) > 0.5, 1.0, 0.0)
     return [
         row("gather", x[:, [2, 0]], x=X(x), indices=[2, 0], axis=1),
@@ -360,7 +366,38 @@ def selection() -> list[Row]:
         row("topk", [np.sort(x, 1)[:, :2], np.argsort(x, 1)[:, :2]], "least", x=X(x), k=2, axis=1, ascending=True),
         row("argsort", order, x=X(x), axis=2, ascending=True),
         row("non_zero", np.argwhere(sparse), x=X(sparse)),
+        *(
+            row("non_maximum_suppression", suppressed(boxes, scores, 0.3, least, 6, each), f"{least} {each}",
+                boxes=X(boxes), scores=X(scores), iou_threshold=0.3, score_threshold=least, max_boxes=6,
+                per_class_suppression=each)
+            for least in (0.4, 2.0)
+            for each in (False, True)
+        ),
     ]  # fmt: skip
+
+
+def suppressed(boxes: Array, scores: Array, overlap: float, least: float, most: int, per_class: bool) -> list[Array]:
+    """Boxes left, their scores, places and number: the best first, each suppresses those that overlap it."""
+    best, kinds = scores[0].max(1), scores[0].argmax(1)
+    kept: list[int] = []
+    for i in np.argsort(-best):
+        low, high = boxes[0, :, :2] - boxes[0, :, 2:] / 2, boxes[0, :, :2] + boxes[0, :, 2:] / 2
+
+        def shared(j: int, i: int = i, low: Array = low, high: Array = high) -> float:
+            both = float(np.prod((np.minimum(high[i], high[j]) - np.maximum(low[i], low[j])).clip(0)))
+            return both / float(np.prod(boxes[0, i, 2:]) + np.prod(boxes[0, j, 2:]) - both)
+
+        rivals = [j for j in kept if not per_class or kinds[i] == kinds[j]]
+        if best[i] > least and all(shared(j) <= overlap for j in rivals):
+            kept.append(int(i))
+    kept = kept[:most] or [int(best.argmax())]
+    n = len(kept)
+    rows_ = [np.zeros((1, most, v.shape[2]), np.float32) for v in (boxes, scores)]
+    for out, v in zip(rows_, (boxes, scores), strict=True):
+        out[0, :n] = v[0, kept]
+    places = np.full((1, most), -1)
+    places[0, :n] = kept
+    return [*rows_, places, np.array([n])]
 
 
 def images() -> list[Row]:
@@ -373,6 +410,7 @@ def images() -> list[Row]:
     target = {"target_size_height": h, "target_size_width": w}
     factor = {"scale_factor_height": 1.5, "scale_factor_width": 1.5}
     blocks = x.reshape(1, 4, 2, 2, 3, 2)
+    grid = np.stack(np.meshgrid([1.25, 5, 3.5], [0.75, 2.25]), 2)
     return [
         row("resize_bilinear", edges, x=X(x), sampling_mode="STRICT_ALIGN_CORNERS", **target),
         row("resize_bilinear", plain, "default", x=X(x), sampling_mode="DEFAULT", **target),
@@ -386,6 +424,12 @@ def images() -> list[Row]:
         row("upsample_bilinear", half, "half pixels", x=X(x), align_corners=False, **factor),
         row("upsample_nearest_neighbor", x.repeat(2, 2).repeat(3, 3), x=X(x), scale_factor_height=2,
             scale_factor_width=3),
+        row("resample", bilinear(x, np.array([0.75, 2.25]), np.array([1.25, 5, 3.5])), x=X(x),
+            coordinates=X((grid / [5, 3] * 2 - 1)[None]), sampling_mode="bilinear", padding_mode="border",
+            padding_value=0.0, coordinates_mode="normalized_minus_one_to_one", align_corners=True),
+        row("resample", bilinear(x, np.array([0.75, 2.25]), np.array([1.25, 5, 3.5])), "from 0", x=X(x),
+            coordinates=X((grid / [5, 3])[None]), sampling_mode="bilinear", padding_mode="constant",
+            padding_value=0.0, coordinates_mode="normalized_zero_to_one", align_corners=True),
         row("crop", x[:, :, 1:, 2:-1], x=X(x), crop_height=[1, 0], crop_width=[2, 1]),
         row("space_to_depth", blocks.transpose(0, 3, 5, 1, 2, 4).reshape(1, 16, 2, 3), x=X(x), block_size=2),
         row("depth_to_space", x.reshape(1, 2, 2, 1, 4, 6).transpose(0, 3, 4, 1, 5, 2).reshape(1, 1, 8, 12), x=X(x),

@@ -17,7 +17,8 @@ from webnn_compile.driver.build import build
 from webnn_compile.driver.options import Options
 from webnn_compile.errors import InputError, UnsupportedError
 from webnn_compile.frontends.coreml.schema import MESSAGES
-from webnn_compile.frontends.importers import describe_model, find_importer, import_model
+from webnn_compile.frontends.importers import as_onnx, describe_model, find_importer, import_model
+from wheels import file_in_wheel
 
 Array = np.ndarray
 RNG = np.random.default_rng(5)
@@ -310,3 +311,20 @@ def test_damaged_files_are_imported_or_refused_by_one_error(
             with suppress(InputError, UnsupportedError):
                 read(path)
         part.write_bytes(whole)
+
+
+def test_one_model_in_two_formats_is_the_same(tmp_path: Path) -> None:
+    """basic-pitch (Bittner et al., ICASSP 2022), whose weights are float32, as a package and as ONNX."""
+    runtime = pytest.importorskip("onnxruntime")
+    wheel, folder = "basic-pitch==0.4.0", "basic_pitch/saved_models/icassp_2022"
+    names = (f"nmp.mlpackage/Data/com.apple.CoreML/{name}" for name in ("model.mlmodel", "weights/weight.bin"))
+    parts = [file_in_wheel(wheel, f"{folder}/{name}").read_bytes() for name in names]
+    package = write_package(tmp_path / "nmp.mlpackage", *parts)
+    sound = RNG.uniform(-1, 1, (1, 43844, 1)).astype(np.float32)
+    found = []
+    for model in (as_onnx(package), file_in_wheel(wheel, f"{folder}/nmp.onnx").read_bytes()):
+        session = runtime.InferenceSession(model)
+        results = session.run(None, {session.get_inputs()[0].name: sound})
+        found.append(sorted(results, key=lambda a: (a.shape, float(a.sum()))))
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-4)

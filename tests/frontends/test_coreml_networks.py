@@ -12,7 +12,20 @@ import numpy as np
 import pytest
 import webnn_compile
 from coreml_models import Network
-from coreml_rows import bilinear, conv, deconv, gru, lstm, normalised, padded, real, sigmoid, softmax, windows
+from coreml_rows import (
+    bilinear,
+    conv,
+    deconv,
+    gru,
+    lstm,
+    normalised,
+    padded,
+    real,
+    sigmoid,
+    softmax,
+    suppressed,
+    windows,
+)
 from webnn_compile.frontends.coreml.layers import LAYERS
 from webnn_compile.frontends.coreml.read_weights import read_weights
 from webnn_compile.frontends.coreml.schema import MESSAGES
@@ -90,6 +103,8 @@ def image_layers() -> list[Row]:
         row("upsample", x, bilinear(x, np.linspace(0, 5, 12), np.linspace(0, 6, 21)), scalingFactor=[2, 3], mode=1,
             linearUpsampleMode=1),
         row("upsample", x, bilinear(x, h - 0.25, wide - 1 / 3), scalingFactor=[2, 3], mode=1, linearUpsampleMode=2),
+        row("upsample", x, bilinear(x, np.arange(9) / 1.5 - 1 / 6, np.arange(14) / 2 - 0.25), mode=1,
+            linearUpsampleMode=2, fractionalScalingFactor=[1.50001, 2.00001]),
         row("resizeBilinear", x, bilinear(x, np.linspace(0, 5, 4), np.linspace(0, 6, 9)), targetSize=[4, 9], mode={}),
         row("reorganizeData", x, x.reshape(1, 2, 2, 6, 7).transpose(0, 3, 1, 4, 2).reshape(1, 12, 14), mode=2,
             blockSize=2),
@@ -174,8 +189,13 @@ def nd_layers() -> list[Row]:
     x, y, m = real(2, 3, 4), real(2, 3, 4), real(4, 5)
     gamma, beta = real(4), real(4)
     z = np.abs(x) + 0.1
+    boxes = np.concatenate([np.abs(real(1, 20, 2)), np.abs(real(1, 20, 2)) / 2 + 0.5], 2)
+    scores = np.abs(real(1, 20, 3)) / 2
     index = np.array([2.0, 0.0, 1.0])
     along = np.array([[[1.0, 0, 0, 1]], [[0.0, 1, 1, 0]]])
+    along_axis, scattered = x.copy(), x.copy()
+    np.put_along_axis(along_axis, along.astype(int), y[:, :1], 1)
+    scattered[1, 2] -= y[0, 0]
     unary = {
         "acos": np.arccos, "asin": np.arcsin, "atan": np.arctan, "atanh": np.arctanh, "ceil": np.ceil, "copy": np.copy,
         "cos": np.cos, "cosh": np.cosh, "erf": np.vectorize(erf), "exp2": np.exp2, "floor": np.floor,
@@ -256,10 +276,16 @@ def nd_layers() -> list[Row]:
         row("getShape", x, np.array([2.0, 3, 4])),
         row("gather", [x, index], x[:, index.astype(int)], axis=1),
         row("gatherAlongAxis", [x, along], np.take_along_axis(x, along.astype(int), 1), axis=1),
+        row("scatter", [x, np.array([1.0, 0.0]), y[:, :2]], x + np.concatenate([y[:, 1::-1], 0 * y[:, :1]], 1), axis=1,
+            mode=1),
+        row("scatterAlongAxis", [x, along, y[:, :1]], along_axis, axis=1, mode=0),
+        row("scatterND", [x, np.array([[1.0, 2.0]]), y[0, :1]], scattered, mode=2),
         row("matrixBandPart", x, np.stack([np.triu(np.tril(a, 1)) for a in x]), numLower=0, numUpper=1),
         row("lowerTriangular", x, np.tril(x, -1), k=-1),
         row("upperTriangular", x, np.triu(x, 1), k=1),
         row("whereNonZero", flags[0], np.argwhere(flags[0])),
+        row("NonMaximumSuppression", [boxes, scores], suppressed(boxes, scores, 0.3, 0.4, 6, True), iouThreshold=0.3,
+            scoreThreshold=0.4, maxBoxes=6, perClassSuppression=True),
         row("argMax", x, x.argmax(1), axis=1, removeDim=True),
         row("argMin", x, x.argmin(2)[:, :, None], axis=-1),
         row("argSort", x, np.argsort(-x, 2), axis=2, descending=True),

@@ -50,9 +50,10 @@ message NeuralNetworkLayer {
   Empty minBroadcastable = 870; Empty maxBroadcastable = 875; Empty addBroadcastable = 880;
   Empty powBroadcastable = 885; Empty divideBroadcastable = 890; Empty floorDivBroadcastable = 895;
   Empty multiplyBroadcastable = 900; Empty subtractBroadcastable = 905; TileParams tile = 920;
-  AxisParams stack = 925; AxisParams gather = 930; Empty scatter = 935; Empty gatherND = 940;
-  Empty scatterND = 945; AxisParams softmaxND = 950; AxisParams gatherAlongAxis = 952;
-  Empty scatterAlongAxis = 954; ReverseParams reverse = 960; Empty reverseSeq = 965; SplitNDParams splitND = 975;
+  AxisParams stack = 925; AxisParams gather = 930; ScatterParams scatter = 935; Empty gatherND = 940;
+  ScatterNDParams scatterND = 945; AxisParams softmaxND = 950; AxisParams gatherAlongAxis = 952;
+  ScatterParams scatterAlongAxis = 954; ReverseParams reverse = 960;
+  Empty reverseSeq = 965; SplitNDParams splitND = 975;
   ConcatNDParams concatND = 980; TransposeParams transpose = 985; SliceStaticParams sliceStatic = 995;
   Empty sliceDynamic = 1000; SlidingWindowsParams slidingWindows = 1005; TopKParams topK = 1015;
   ArgParams argMin = 1020; ArgParams argMax = 1025; EmbeddingNDParams embeddingND = 1040;
@@ -71,11 +72,16 @@ message NeuralNetworkLayer {
   ReduceAxesParams reduceSumSquare = 1290; ReduceAxesParams reduceLogSumExp = 1295; Empty whereNonZero = 1313;
   MatrixBandPartParams matrixBandPart = 1315; TriangularParams lowerTriangular = 1320;
   TriangularParams upperTriangular = 1325; Empty whereBroadcastable = 1330;
-  LayerNormalizationParams layerNormalization = 1350; Empty NonMaximumSuppression = 1400;
+  LayerNormalizationParams layerNormalization = 1350; SuppressionParams NonMaximumSuppression = 1400;
   OneHotParams oneHot = 1450; CumSumParams cumSum = 1455; AlphaBeta clampedReLU = 1460;
   ArgSortParams argSort = 1461; Pooling3DParams pooling3d = 1465; GlobalPooling3DParams globalPooling3d = 1466;
   SliceBySizeParams sliceBySize = 1470; Convolution3DParams convolution3d = 1471;
 }
+message SuppressionParams {
+  float iouThreshold = 1; float scoreThreshold = 2; uint64 maxBoxes = 3; bool perClassSuppression = 4;
+}
+message ScatterParams { int64 axis = 1; int32 mode = 2; }
+message ScatterNDParams { int32 mode = 1; }
 message RepeatParams { uint64 nRepetitions = 1; }
 message EdgeSizes { uint64 startEdgeSize = 1; uint64 endEdgeSize = 2; }
 message BorderAmounts { repeated EdgeSizes borderAmounts = 10; }

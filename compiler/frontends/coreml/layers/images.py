@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..network_call import Array, Layer, LayerHandler
+from ..operators.images import resized, scaled_sizes
 
 _MAX, _AVERAGE = 0, 1
 _CUSTOM, _SAME_3D = 0, 2
@@ -143,14 +144,9 @@ def _upsample(layer: Layer) -> Array:
     p = layer.params
     factors = [float(f) for f in p.fractionalScalingFactor or p.scalingFactor] or [1.0, 1.0]
     place = ("asymmetric", "align_corners", "half_pixel")[p.linearUpsampleMode] if p.mode else "asymmetric"
-    attributes: dict[str, Any] = {"mode": "linear"} if p.mode else {"mode": "nearest", "nearest_mode": "floor"}
-    attributes["coordinate_transformation_mode"] = place
-
-    def compute(x: str) -> str:
-        scales = [layer.node("Reshape", [layer.number(f), layer.integers([1])]) for f in (1.0, 1.0, *factors)]
-        return layer.node("Resize", [x, "", layer.node("Concat", scales, axis=0)], **attributes)
-
-    return layer.per_image(layer.x, compute)
+    x = layer.x
+    sizes = scaled_sizes(layer, x.name, x.rank, factors)
+    return Array(resized(layer, x.name, sizes, place, nearest=not p.mode), x.rank)
 
 
 _SAMPLING = {0: "align_corners", 1: "align_corners", 2: "asymmetric"}
@@ -162,9 +158,7 @@ def _resize_bilinear(layer: Layer) -> Array:
     mode = p.mode.samplingMethod
     if mode not in _SAMPLING or (mode == 1 and 1 in sizes):
         raise layer.unsupported("its sampling mode is not supported for this size; convert the model with another one")
-    operands = [layer.x.name, "", "", layer.integers(sizes)]
-    attributes = {"mode": "linear", "coordinate_transformation_mode": _SAMPLING[mode], "axes": [-2, -1]}
-    return Array(layer.node("Resize", operands, **attributes), layer.x.rank)
+    return Array(resized(layer, layer.x.name, sizes, _SAMPLING[mode]), layer.x.rank)
 
 
 def _reorganize(layer: Layer) -> Array:

@@ -226,17 +226,6 @@ def _get_shape(layer: Layer) -> Array:
     return Array(layer.cast(layer.node("Shape", [layer.x.name])), 1)
 
 
-def _gather(layer: Layer) -> Array:
-    x, indices = layer.operands
-    result = layer.node("Gather", [x.name, layer.places(indices)], axis=layer.params.axis)
-    return Array(result, x.rank - 1 + indices.rank)
-
-
-def _gather_along_axis(layer: Layer) -> Array:
-    x, indices = layer.operands
-    return Array(layer.node("GatherElements", [x.name, layer.places(indices)], axis=layer.params.axis), x.rank)
-
-
 def _band(layer: Layer) -> Array:
     """Parts of matrices along the diagonal; all on a side where its number is negative."""
     p, x = layer.params, layer.x.name
@@ -264,8 +253,6 @@ LAYERS: dict[str, LayerHandler] = {
     "fillStatic": _fill_static,
     "flatten": _flatten,
     "flattenTo2D": _flatten_to_2d,
-    "gather": _gather,
-    "gatherAlongAxis": _gather_along_axis,
     "getShape": _get_shape,
     "lowerTriangular": _band,
     "matrixBandPart": _band,

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from onnx import TensorProto
+
 from ...converted_call import ConvertedCall
+from ..activations import linear
 from ..call import Call, Handler
 
 MODES = {
@@ -17,13 +21,22 @@ MODES = {
 """ONNX's coordinate_transformation_mode by Core ML's sampling mode."""
 
 
-def resized(call: ConvertedCall, x: str, sizes: Sequence[int], place: str, nearest: bool = False) -> str:
-    """The last dimensions of `x` at the sizes given. Nearest pixels are those at or before a place."""
-    attributes: dict[str, Any] = {"mode": "nearest" if nearest else "linear", "axes": list(range(-len(sizes), 0))}
+def resized(call: ConvertedCall, x: str, sizes: Sequence[int] | str, place: str, nearest: bool = False) -> str:
+    """The last dimensions of `x` at the sizes given, the last two at those of a value. Nearest pixels are those at or
+    before a place."""
+    count = 2 if isinstance(sizes, str) else len(sizes)
+    attributes: dict[str, Any] = {"mode": "nearest" if nearest else "linear", "axes": list(range(-count, 0))}
     if nearest:
         attributes["nearest_mode"] = "floor"
-    operands = [x, "", "", call.integers(list(sizes))]
+    operands = [x, "", "", sizes if isinstance(sizes, str) else call.integers(list(sizes))]
     return call.node("Resize", operands, coordinate_transformation_mode=place, **attributes)
+
+
+def scaled_sizes(call: ConvertedCall, x: str, rank: int, factors: Sequence[float]) -> str:
+    """The last two sizes of `x` times the factors, rounded down."""
+    own = call.node("Cast", [call.node("Shape", [x], start=rank - 2)], to=TensorProto.FLOAT)
+    scaled = call.node("Mul", [own, call.builder.constant(np.asarray(factors, np.float32), "factors")])
+    return call.node("Cast", [call.node("Floor", [scaled])], to=TensorProto.INT64)
 
 
 def _sampling(call: Call, sizes: Sequence[int]) -> str:
@@ -74,12 +87,7 @@ def _upsample(nearest: bool) -> Handler:
         if None not in own:
             sizes = [int(f * n) for f, n in zip(factors, own, strict=True) if n is not None]
             return resized(call, call.read("x"), sizes, place, nearest)
-        attributes: dict[str, Any] = {"nearest_mode": "floor", "mode": "nearest"} if nearest else {"mode": "linear"}
-        scales = call.node(
-            "Concat", [call.node("Reshape", [call.number(f), call.integers([1])]) for f in factors], axis=0
-        )
-        attributes |= {"axes": [-2, -1], "coordinate_transformation_mode": place}
-        return call.node("Resize", [call.read("x"), "", scales], **attributes)
+        return resized(call, call.read("x"), scaled_sizes(call, call.read("x"), call.rank(), factors), place, nearest)
 
     return convert
 
@@ -139,12 +147,32 @@ def _batch_to_space(call: Call) -> str:
     return call.node("Slice", [whole, call.integers([int(top), int(left)]), call.integers(ends), call.integers([2, 3])])
 
 
+_PADDINGS = {"constant": "zeros", "border": "border", "reflection": "reflection"}
+
+
+def _resample(call: Call) -> str:
+    """Coordinates are x, y; ONNX has those from -1 to 1."""
+    padding, aligned = call.text("padding_mode", "constant"), call.flag("align_corners")
+    filled = padding == "constant" and call.real("padding_value", 0.0) != 0
+    if padding not in _PADDINGS or filled or (padding == "reflection" and not aligned):
+        raise call.unsupported(f"padding_mode is {padding!r}, with these options")
+    grid, mode = call.read("coordinates", "float32"), call.text("coordinates_mode", "normalized_minus_one_to_one")
+    if mode == "normalized_zero_to_one":
+        grid = linear(call, grid, 2.0, -1.0)
+    elif mode != "normalized_minus_one_to_one":
+        raise call.unsupported(f"coordinates_mode is {mode!r}; convert the model with coordinates from -1 to 1")
+    sampling = "nearest" if call.text("sampling_mode", "bilinear") == "nearest" else "linear"
+    attributes = {"mode": sampling, "padding_mode": _PADDINGS[padding], "align_corners": int(aligned)}
+    return call.node("GridSample", [call.read("x"), grid], **attributes)
+
+
 OPERATORS: dict[str, Handler] = {
     "batch_to_space": _batch_to_space,
     "crop": _crop,
     "depth_to_space": _blocks("DepthToSpace"),
     "pixel_shuffle": _pixel_shuffle,
     "pixel_unshuffle": _pixel_unshuffle,
+    "resample": _resample,
     "resize": _resize,
     "resize_bilinear": _resize_bilinear,
     "resize_nearest_neighbor": _resize_nearest_neighbor,

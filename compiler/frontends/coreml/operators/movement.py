@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
@@ -115,6 +116,27 @@ def _slice_by_index(call: Call) -> str:
         place = call.node("Squeeze", [_places(call, "begin", [i], masks["begin_mask"], [0] * rank), call.integers([0])])
         x = call.node("Gather", [x, place], axis=i)
     return x
+
+
+def _slice_update(call: Call) -> str:
+    """Elements of a slice are replaced, at places that are computed here."""
+    rank, shape = call.rank(), [n or 0 for n in call.shape()]
+    if None in call.shape():
+        raise call.unsupported("the size of its operand is free; convert the model with fixed shapes")
+    masks = {
+        n: np.reshape(call.constant(n, np.zeros(rank, bool)), -1) for n in ("begin_mask", "end_mask", "squeeze_mask")
+    }
+    begins, ends, steps = call.ints("begin"), call.ints("end"), call.ints("stride", [1] * rank)
+    part = tuple(
+        begins[i]
+        if masks["squeeze_mask"][i]
+        else slice(None if masks["begin_mask"][i] else begins[i], None if masks["end_mask"][i] else ends[i], steps[i])
+        for i in range(rank)
+    )
+    places = np.arange(prod(shape), dtype=np.int64).reshape(shape)[part].reshape(-1)
+    rows = [call.node("Reshape", [call.read(n), call.integers([-1])]) for n in ("x", "update")]
+    flat = call.node("ScatterElements", [rows[0], call.builder.constant(places, "places"), rows[1]], axis=0)
+    return call.reshaped(flat, shape)
 
 
 def _slice_by_size(call: Call) -> str:
@@ -230,6 +252,7 @@ OPERATORS: dict[str, Handler] = {
     "shape": _shape,
     "slice_by_index": _slice_by_index,
     "slice_by_size": _slice_by_size,
+    "slice_update": _slice_update,
     "sliding_windows": _sliding_windows,
     "split": _split,
     "squeeze": _squeeze,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..call import Call, Handler
+from ..scattering import Scatter
+from ..suppression import suppressed
 from ..types import real_type
-
-_REDUCTIONS = {"add": "add", "max": "max", "min": "min", "mul": "mul", "update": "none", "sub": "add", "div": "mul"}
 
 
 def _gather(call: Call) -> str:
@@ -32,51 +32,29 @@ def _gather_nd(call: Call) -> str:
     )
 
 
-def _updates(call: Call) -> tuple[str, str]:
-    """The updates, and ONNX's reduction: to subtract is to add what is negative."""
-    mode = call.text("mode", "add")
-    if mode not in _REDUCTIONS:
-        raise call.unsupported(f"the mode {mode!r}")
+def _scatter_of(call: Call) -> Scatter:
     updates = call.read("updates", real_type(call.value("data").dtype))
-    if mode == "sub":
-        updates = call.node("Neg", [updates])
-    elif mode == "div":
-        updates = call.node("Reciprocal", [updates])
-    return updates, _REDUCTIONS[mode]
+    places, mode = call.read("indices", "int64"), call.text("mode", "add")
+    return Scatter(call, call.read("data"), call.rank("data"), places, updates, mode)
 
 
 def _scatter_nd(call: Call) -> str:
-    updates, reduction = _updates(call)
-    return call.node("ScatterND", [call.read("data"), call.read("indices", "int64"), updates], reduction=reduction)
+    return _scatter_of(call).at_places()
 
 
 def _scatter_along_axis(call: Call) -> str:
-    updates, reduction = _updates(call)
-    operands = [call.read("data"), call.read("indices", "int64"), updates]
-    return call.node("ScatterElements", operands, axis=call.integer("axis", 0), reduction=reduction)
+    return _scatter_of(call).along(call.integer("axis", 0))
 
 
 def _scatter(call: Call) -> str:
-    """Whole slices along an axis, which stands first in ONNX; the updates have the dimensions of the indices there."""
-    updates, reduction = _updates(call)
-    rank, width = call.rank("data"), call.rank("indices")
-    axis = call.integer("axis", 0) % rank
-    places = call.node("Unsqueeze", [call.read("indices", "int64"), call.integers([-1])])
-    front = [axis, *range(axis), *range(axis + 1, rank)]
-    data = call.node("Transpose", [call.read("data")], perm=front)
-    moved = list(range(axis, axis + width))
-    wide = rank - 1 + width
-    updates = call.node("Transpose", [updates], perm=[*moved, *(i for i in range(wide) if i not in moved)])
-    result = call.node("ScatterND", [data, places, updates], reduction=reduction)
-    return call.node("Transpose", [result], perm=[front.index(i) for i in range(rank)])
+    return _scatter_of(call).slices(call.integer("axis", 0), call.rank("indices"))
 
 
 def _one_hot(call: Call) -> str:
-    dtype = real_type(call.result().dtype)
-    values = np.array([call.real("off_value", 0), call.real("on_value", 1)], dtype)
+    values = np.array([call.real("off_value", 0), call.real("on_value", 1)], np.float32)
     depth = call.read("one_hot_vector_size", "int64")
-    operands = [call.read("indices"), depth, call.builder.constant(values, "values")]
-    return call.node("OneHot", operands, axis=call.integer("axis", -1))
+    operands = [call.read("indices", "int64"), depth, call.builder.constant(values, "values")]
+    return call.as_result(call.node("OneHot", operands, axis=call.integer("axis", -1)))
 
 
 def _topk(call: Call) -> list[str]:
@@ -102,11 +80,22 @@ def _non_zero(call: Call) -> str:
     return call.as_result(call.node("Transpose", [call.node("NonZero", [call.read("x")])], perm=[1, 0]))
 
 
+def _non_maximum_suppression(call: Call) -> list[str]:
+    if call.shape("boxes")[0] != 1:
+        raise call.unsupported("its batch is not 1")
+    least = call.real("score_threshold", -1e38)
+    most, per_class = call.integer("max_boxes"), call.flag("per_class_suppression")
+    operands = call.read("boxes"), call.read("scores")
+    *rows, places, count = suppressed(call, *operands, call.real("iou_threshold"), least, most, per_class)
+    return [*rows, call.as_result(places, 2), call.as_result(count, 3)]
+
+
 OPERATORS: dict[str, Handler] = {
     "argsort": _argsort,
     "gather": _gather,
     "gather_along_axis": _gather_along_axis,
     "gather_nd": _gather_nd,
+    "non_maximum_suppression": _non_maximum_suppression,
     "non_zero": _non_zero,
     "one_hot": _one_hot,
     "scatter": _scatter,
