@@ -89,6 +89,20 @@ def test_an_operator_of_com_microsoft_that_the_compiler_lacks() -> None:
     assert_close(webnn_compile.compile(proto, operators=mine).run({"x": x}), {"y": x + 3})
 
 
+def test_an_operator_that_onnx_defines_by_others_gives_way() -> None:
+    """Outside of ai.onnx, where the compiler lacks it."""
+
+    @operator("ai.onnx.preview", "FlexAttention")
+    def twice_the_values(call: Call) -> Tensor:
+        return pointwise(call, lambda v: v * 2, call.input(2))
+
+    imports = [helper.make_opsetid("ai.onnx.preview", 1)]
+    nodes = [node("FlexAttention", ["q", "k", "v"], ["y"], domain="ai.onnx.preview")]
+    proto = model(nodes, {name: [1, 2, 3, 4] for name in "qkv"}, ["y"], imports=imports, opset=23)
+    feeds = {name: random((1, 2, 3, 4), i) for i, name in enumerate("qkv")}
+    assert_close(webnn_compile.compile(proto, operators=twice_the_values).run(feeds), {"y": 2 * feeds["v"]})
+
+
 def test_a_function_of_the_model_gives_way() -> None:
     """And functions that call the operator are inlined, with the version of the domain that they have."""
     imports = [helper.make_opsetid("", 17), helper.make_opsetid(DOMAIN, 2)]

@@ -36,7 +36,7 @@ def inline_functions(model: onnx.ModelProto, source: Source, custom: CustomOpera
     hidden = hide_shape_operands(model, source)
     model = inline_local(model, source)
     versions = {i.domain: i.version for i in model.opset_import}
-    for kind in sorted({(n.domain, n.op_type) for n in model.graph.node} - OPERATORS.keys()):
+    for kind in sorted({(n.domain, n.op_type) for n in model.graph.node} - OPERATORS.keys() - custom.versions.keys()):
         domain, op = kind
         version = versions.get(domain, 0)
         if not onnx.defs.has(op, domain=domain, max_inclusive_version=version):
