@@ -320,7 +320,7 @@ def test_one_model_in_two_formats_is_the_same(tmp_path: Path) -> None:
     names = (f"nmp.mlpackage/Data/com.apple.CoreML/{name}" for name in ("model.mlmodel", "weights/weight.bin"))
     parts = [file_in_wheel(wheel, f"{folder}/{name}").read_bytes() for name in names]
     package = write_package(tmp_path / "nmp.mlpackage", *parts)
-    sound = RNG.uniform(-1, 1, (1, 43844, 1)).astype(np.float32)
+    sound = np.random.default_rng(0).uniform(-1, 1, (1, 43844, 1)).astype(np.float32)
     found = []
     for model in (as_onnx(package), file_in_wheel(wheel, f"{folder}/nmp.onnx").read_bytes()):
         session = runtime.InferenceSession(model)

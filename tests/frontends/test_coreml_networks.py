@@ -185,7 +185,7 @@ def activation_layers() -> list[Row]:
 
 
 def nd_layers() -> list[Row]:
-    """Of networks whose arrays have any dimensions."""
+    """Layers of networks whose arrays have any dimensions."""
     x, y, m = real(2, 3, 4), real(2, 3, 4), real(4, 5)
     gamma, beta = real(4), real(4)
     z = np.abs(x) + 0.1
