@@ -86,6 +86,18 @@ def _beside_onnx(path: Path) -> list[Path]:
     return external_files(path)
 
 
+def _beside_caffe(path: Path) -> list[Path]:
+    from .caffe import files_beside
+
+    return files_beside(path)
+
+
+def _beside_mxnet(path: Path) -> list[Path]:
+    from .mxnet import files_beside
+
+    return files_beside(path)
+
+
 def _beside_tfjs(path: Path) -> list[Path]:
     from .tfjs import shards
 
@@ -196,8 +208,8 @@ IMPORTERS: list[Importer] = [
     _converted("Keras", (".keras", ".h5", ".hdf5"), _OF_KERAS),
     _converted("TensorFlow.js", (".json",), ((0, b"{"),), module="tfjs", beside=_beside_tfjs),
     _converted("TensorFlow", (".pb",), _OF_SAVED_MODEL, inside="saved_model.pb"),
-    _converted("Caffe", (".prototxt", ".caffemodel"), _OF_CAFFE),
-    _converted("MXNet", (".params",), ((0, b"\x12\x01" + bytes(14)),), pattern=_OF_MXNET),
+    _converted("Caffe", (".prototxt", ".caffemodel"), _OF_CAFFE, beside=_beside_caffe),
+    _converted("MXNet", (".params",), ((0, b"\x12\x01" + bytes(14)),), pattern=_OF_MXNET, beside=_beside_mxnet),
     _converted(
         "Core ML",
         (".mlmodel", ".mlpackage"),

@@ -12,6 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 
+import caffe_models
+import mxnet_models
 import numpy as np
 import onnx
 import pytest
@@ -121,6 +123,25 @@ def test_shards_come_along(server: Server) -> None:
     )
     np.testing.assert_allclose(found["dot"], expected, atol=1e-5)
     assert [path for path, _, _ in server.requests] == ["/a/model.json", "/a/model.weights.bin"]
+
+
+@pytest.mark.parametrize("name", ["net.prototxt", "net-symbol.json", "net-0000.params"])
+def test_the_other_file_of_a_model_comes_along(name: str, server: Server, tmp_path: Path) -> None:
+    """Of Caffe and MXNet: a network, and its weights."""
+    w = random((5, 3))
+    text = """input: "x" input_shape { dim: 2 dim: 3 }
+    layer { name: "y" type: "InnerProduct" bottom: "x" top: "y"
+      inner_product_param { num_output: 5 bias_term: false } }"""
+    caffe_models.write_model(tmp_path, text, {"y": [w]})
+    symbol = mxnet_models.Symbol()
+    operands = [symbol.variable("x", __shape__="(2, 3)"), symbol.variable("w")]
+    product = symbol.node("FullyConnected", "y", operands, num_hidden=5, no_bias=True)
+    mxnet_models.write_model(tmp_path, symbol.json(product), {"arg:w": w})
+    server.files |= {f"/a/{p.name}": p.read_bytes() for p in tmp_path.iterdir() if p.is_file()}
+    x = random((2, 3))
+    y = webnn_compile.compile(f"{server.url}/a/{name}").run({"x": x})["y"]
+    np.testing.assert_allclose(y, x @ w.T, atol=1e-5)
+    assert len({path for path, _, _ in server.requests}) == 2
 
 
 def test_external_data_comes_along(server: Server, tmp_path: Path) -> None:

@@ -94,6 +94,11 @@ def read_model(model: str | Path | bytes) -> Model:
         ) from None
 
 
+def files_beside(path: Path) -> list[Path]:
+    """The weights of a network, where they are expected; none of weights, which hold the layers."""
+    return [path.with_suffix(".caffemodel")] if path.suffix == ".prototxt" else []
+
+
 def _parsed(text: bytes) -> Any:
     return text_format.Parse(text.decode("utf-8", errors="replace"), Net(), allow_unknown_field=True)
 

@@ -3,6 +3,6 @@
 
 from .convert import convert
 from .import_model import describe, import_model
-from .read_model import read_model
+from .read_model import files_beside, read_model
 
-__all__ = ["convert", "describe", "import_model", "read_model"]
+__all__ = ["convert", "describe", "files_beside", "import_model", "read_model"]

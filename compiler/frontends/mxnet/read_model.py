@@ -95,6 +95,11 @@ def read_model(model: str | Path | bytes) -> Model:
         ) from None
 
 
+def files_beside(path: Path) -> list[Path]:
+    """The other of a model's two files, where it is expected: of parameters those of the first epoch."""
+    return [path.with_name(_stem(path) + ("-symbol.json" if path.suffix == ".params" else "-0000.params"))]
+
+
 def _stem(path: Path) -> str:
     return re.sub(r"(-symbol)?\.json$|(-\d+)?\.params$", "", path.name)
 
