@@ -127,7 +127,7 @@ def test_shards_come_along(server: Server) -> None:
 
 @pytest.mark.parametrize("name", ["net.prototxt", "net-symbol.json", "net-0000.params"])
 def test_the_other_file_of_a_model_comes_along(name: str, server: Server, tmp_path: Path) -> None:
-    """Of Caffe and MXNet: a network, and its weights."""
+    """A network of Caffe or MXNet, and its weights."""
     w = random((5, 3))
     text = """input: "x" input_shape { dim: 2 dim: 3 }
     layer { name: "y" type: "InnerProduct" bottom: "x" top: "y"
