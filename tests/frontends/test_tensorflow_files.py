@@ -237,6 +237,38 @@ def test_no_transpose_is_left_between_convolutions(tmp_path: Path) -> None:
     np.testing.assert_allclose(got, want, atol=2e-4)
 
 
+@pytest.mark.parametrize("deep", [False, True])
+def test_blocks_are_dilated_convolutions(deep: bool, tmp_path: Path) -> None:
+    """As TensorFlow writes dilation with SAME padding: 9 and 8 elements, which blocks of 2 and 3 do not divide, are
+    padded further, and cropped in the end. Any batch is taken, and no transposes are between two of them."""
+    weights = real(3, 3, 4, 1) if deep else real(3, 3, 4, 4)
+    op, window = "DepthwiseConv2dNative" if deep else "Conv2D", {"strides": [1, 1, 1, 1], "T": REAL}
+
+    def graph(blocks: bool) -> Path:
+        writer = Writer()
+        at, kernel = writer.placeholder("x", "float32", [None, 9, 8, 4]), writer.constant(weights, "w")
+        block = writer.constant([2, 3], "block", "int32")
+        pads = writer.constant([[2, 3], [3, 4]], "pads", "int32")
+        crops = writer.constant([[0, 1], [0, 1]], "crops", "int32")
+        for i in range(2):
+            if blocks:
+                at = writer.node("SpaceToBatchND", [at, block, pads], f"apart{i}", T=REAL)
+                at = writer.node(op, [at, kernel], f"conv{i}", padding="VALID", **window)
+                at = writer.node("BatchToSpaceND", [at, block, crops], f"y{i}", T=REAL)
+            else:
+                dilations = [1, 2, 3, 1]
+                at = writer.node(op, [at, kernel], f"y{i}", padding="SAME", dilations=dilations, **window)
+        path = tmp_path / f"net{blocks:d}.pb"
+        path.write_bytes(writer.bytes())
+        return path
+
+    data = real(2, 9, 8, 4)
+    got, want = (webnn_compile.compile(graph(b), dims={"x_0": 2}).run({"x": data})["y1"] for b in (True, False))
+    np.testing.assert_allclose(got, want, atol=1e-5)
+    nodes = run_graph_passes(import_model(graph(True), model_inputs(dims={"x_0": 2}))).nodes
+    assert [n.op for n in nodes].count("Transpose") == 2
+
+
 def test_it_is_verified_by_onnxruntime(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     folder = dense(tmp_path / "net")

@@ -40,13 +40,18 @@ def space_to_batch(
     call: ConvertedCall, value: str, shape: Sequence[int], block: Sequence[int], pads: Array, zero: str
 ) -> str:
     """Pads by `zero`, then takes each dimension apart into blocks, whose places become parts of the batch. `pads` has
-    a row, before and behind, for each dimension of `block`, the first of which follows the batch."""
+    a row, before and behind, for each dimension of `block`, the first of which follows the batch, which may be
+    free, -1."""
     k = len(block)
     around = [(0, 0), *((int(a), int(b)) for a, b in pads), *([(0, 0)] * (len(shape) - 1 - k))]
     sizes = [n + a + b for n, (a, b) in zip(shape, around, strict=True)]
     split = [sizes[0], *(n for s, b in zip(sizes[1:], block, strict=False) for n in (s // b, b)), *sizes[1 + k :]]
     perm = [*range(2, 2 * k + 2, 2), 0, *range(1, 2 * k + 1, 2), *range(2 * k + 1, len(split))]
-    joined = [sizes[0] * prod(block), *(s // b for s, b in zip(sizes[1:], block, strict=False)), *sizes[1 + k :]]
+    joined = [
+        max(sizes[0] * prod(block), -1),
+        *(s // b for s, b in zip(sizes[1:], block, strict=False)),
+        *sizes[1 + k :],
+    ]
     if any(a or b for a, b in around):
         numbers = [a for a, _ in around] + [b for _, b in around]
         value = call.node("Pad", [value, call.integers(numbers), zero])
@@ -57,10 +62,11 @@ def space_to_batch(
 def batch_to_space(call: ConvertedCall, value: str, shape: Sequence[int], block: Sequence[int], crops: Array) -> str:
     """The reverse: `crops` are taken off at the end."""
     k = len(block)
-    split = [*block, shape[0] // prod(block), *shape[1:]]
+    batch = -1 if shape[0] < 0 else shape[0] // prod(block)
+    split = [*block, batch, *shape[1:]]
     perm = [k, *(n for i in range(k) for n in (k + 1 + i, i)), *range(2 * k + 1, len(split))]
     sizes = [n * b for n, b in zip(shape[1:], block, strict=False)]
-    joined = [shape[0] // prod(block), *sizes, *shape[1 + k :]]
+    joined = [batch, *sizes, *shape[1 + k :]]
     value = call.node("Reshape", [value, call.integers(split)])
     value = call.node("Reshape", [call.node("Transpose", [value], perm=perm), call.integers(joined)])
     if not any(int(n) for row in crops for n in row):

@@ -13,6 +13,7 @@ from onnx import helper
 from ...errors import UnsupportedError
 from ..converted_call import ConvertedCall
 from ..images import Images
+from ..operators.images import space_to_batch
 from .facts import Fact, FactBuilder, Sizes
 from .read_graph import Function, Node, Ref
 from .read_model import Model
@@ -58,7 +59,17 @@ class Written:
     item: str
 
 
-Value = str | Array | Variable | Missing | Reserved | Written
+@dataclass(frozen=True, slots=True)
+class Batched:
+    """An image, `value`, that SpaceToBatchND would pad by `pads`, before and behind each dimension after the batch, and
+    take apart into blocks: a convolution of those is a dilated one of the image."""
+
+    value: str
+    block: tuple[int, ...]
+    pads: tuple[tuple[int, int], ...]
+
+
+Value = str | Array | Variable | Missing | Reserved | Written | Batched
 """A value of the ONNX model, a constant that is not in it yet, or what stands for no tensor."""
 
 
@@ -113,6 +124,8 @@ class Call(ConvertedCall):
         super().__init__(scope.builder, scope.images)
         self.scope, self.graph_node, self.operands = scope, node, list(operands)
         self.facts = scope.builder.facts
+        self.batched: Batched | None = None
+        """The blocks that the first operand of a convolution was taken apart into."""
 
     @property
     def op(self) -> str:
@@ -186,11 +199,25 @@ class Call(ConvertedCall):
     def read(self, i: int) -> str:
         """Operand `i` as a value of the ONNX model."""
         value = self.operand(i)
+        if isinstance(value, Batched):
+            value = self.taken_apart(value)
         if isinstance(value, Variable | Reserved | Written):
             name = value.reserved.name if isinstance(value, Written) else value.name
             raise self.unsupported(f"it is given {name!r}, which is not a tensor")
         name, _ = self.graph_node.inputs[i] if self.graph_node.inputs else ("constant", 0)
         return self.scope.materialised(value, self.scope.prefix + name)
+
+    def taken_apart(self, value: Batched) -> str:
+        """The blocks of an image, one after the other along the batch."""
+        extents = self.extents(self.facts[value.value].shape)
+        zero = self.number_of(0, self.facts[value.value].dtype)
+        return space_to_batch(self, value.value, extents, value.block, value.pads, zero)
+
+    def extents(self, shape: Sizes | None) -> list[int]:
+        """A shape, of which the first extent may be free, -1. Raises UnsupportedError where others are."""
+        if shape is None or None in shape[1:]:
+            raise self.unsupported("the shape of its operand must be known: give the model's input one when saving it")
+        return [-1 if n is None else n for n in shape]
 
     def reads(self) -> list[str]:
         return [self.read(i) for i in range(len(self.operands))]

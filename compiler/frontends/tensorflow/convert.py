@@ -11,7 +11,7 @@ import onnx
 from ...errors import InputError, UnsupportedError
 from ...system.limits import NODES
 from ..images import Images
-from .call import Call, Missing, Scope, Value
+from .call import Batched, Call, Missing, Scope, Value
 from .facts import FactBuilder, with_shape
 from .operators import OPERATORS
 from .read_checkpoint import DAMAGES
@@ -38,7 +38,9 @@ def convert(model: Model) -> onnx.ModelProto:
         scope.values[port.ref] = value
     results = converter.convert(scope, ())
     converter.check()
-    for name, value in zip(outputs, results, strict=True):
+    for port, name, value in zip(model.outputs, outputs, results, strict=True):
+        if isinstance(value, Batched):
+            value = Call(scope, model.main.nodes[port.ref[0]], [value]).read(0)
         if not isinstance(value, str | np.ndarray):
             raise UnsupportedError(f"{model.name}: its output {name!r} is not a tensor")
         own = scope.materialised(value, name)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import onnx
 
-from ...operators.images import batch_to_space, resize_attributes, space_to_batch
-from ..call import Call, Handler
+from ...operators.images import batch_to_space, resize_attributes
+from ..call import Batched, Call, Handler
 from .products import window
 
 
@@ -81,22 +80,28 @@ def _lrn(call: Call) -> str:
     return call.images.interleaved(y, 4, call.stem)
 
 
-def _extents(call: Call) -> Sequence[int]:
-    """The shape of the operand; one extent that is not known is the batch's, which is left to a run."""
-    shape = call.shape(0)
-    if shape is None or None in shape:
-        raise call.unsupported("the shape of its operand must be known: give the model's input a shape when saving it")
-    return [n or 0 for n in shape]
-
-
-def _space_to_batch(call: Call) -> str:
+def _space_to_batch(call: Call) -> Batched:
     block, pads = call.listed(1, "the blocks"), call.constant(2, "the paddings").reshape(-1, 2)
-    return space_to_batch(call, call.read(0), _extents(call), block, pads.tolist(), call.number_like(0, 0))
+    return Batched(call.read(0), tuple(block), tuple((int(a), int(b)) for a, b in pads))
 
 
 def _batch_to_space(call: Call) -> str:
+    """An image that would have been taken apart is whole: crops alone are left to do."""
     block, crops = call.listed(1, "the blocks"), call.constant(2, "the crops").reshape(-1, 2)
-    return batch_to_space(call, call.read(0), _extents(call), block, crops.tolist())
+    image = call.operand(0)
+    if not isinstance(image, Batched) or image.block != tuple(block):
+        return batch_to_space(call, call.read(0), call.extents(call.shape(0)), block, crops.tolist())
+    rank = call.rank_of(call.facts[image.value].shape, 0)
+    value = call.images.planar(image.value, rank)
+    if any(a or b for a, b in image.pads):
+        after = [0] * (rank - 2 - len(block))
+        pads = [n for i in range(2) for n in (0, 0, *(pair[i] for pair in image.pads), *after)]
+        value = call.node("Pad", [value, call.integers(pads), call.number_of(0, call.facts[value].dtype)])
+    if crops.any():
+        starts = [int(a) for a, _ in crops]
+        ends = [-int(b) if b else 2**31 - 1 for _, b in crops]
+        value = call.node("Slice", [value, *map(call.integers, (starts, ends, list(range(2, len(block) + 2))))])
+    return call.images.interleaved(value, rank, call.stem)
 
 
 OPERATORS: dict[str, Handler] = {

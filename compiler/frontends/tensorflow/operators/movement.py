@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx
 
 from ...images import planar_axis
-from ..call import Call, Handler, Value
+from ..call import Batched, Call, Handler, Value
 
 
 def _same(call: Call) -> Value:
@@ -20,13 +20,36 @@ def _reshape(call: Call) -> str:
     return call.node("Reshape", [call.read(0), call.sizes(1)])
 
 
-def _squeeze(call: Call) -> str:
+def _squeeze(call: Call) -> Value:
     axes = call.numbers("squeeze_dims") or call.numbers("axis")
-    return call.node("Squeeze", [call.read(0), *([call.integers(axes)] if axes else [])])
+    image = call.operand(0)
+    if isinstance(image, Batched) and axes == [-3] and len(image.block) == 2 and image.block[0] == 1:
+        # One dimension, which was convolved as the second of two.
+        return Batched(call.node("Squeeze", [image.value, call.integers(axes)]), image.block[1:], image.pads[1:])
+    x = call.read(0)
+    if x in call.images and axes:
+        rank = call.images.rank(x)
+        own = [planar_axis(a, rank) for a in axes]
+        if min(own) > 1:
+            inner = call.node("Squeeze", [call.images.planar(x, rank), call.integers(own)])
+            return call.images.interleaved(inner, rank - len(own), call.stem)
+    return call.node("Squeeze", [x, *([call.integers(axes)] if axes else [])])
 
 
-def _expand_dims(call: Call) -> str:
-    return call.node("Unsqueeze", [call.read(0), call.integers(call.listed(1, "the axis"))])
+def _expand_dims(call: Call) -> Value:
+    image, axis = call.operand(0), call.listed(1, "the axis")
+    if isinstance(image, Batched) and len(image.block) == 1 and axis in ([1], [-3]):
+        return Batched(
+            call.node("Unsqueeze", [image.value, call.integers([1])]), (1, *image.block), ((0, 0), *image.pads)
+        )
+    x = call.read(0)
+    if x in call.images:
+        rank = call.images.rank(x)
+        own = planar_axis(axis[0], rank + 1)
+        if own > 1:
+            inner = call.node("Unsqueeze", [call.images.planar(x, rank), call.integers([own])])
+            return call.images.interleaved(inner, rank + 1, call.stem)
+    return call.node("Unsqueeze", [x, call.integers(axis)])
 
 
 def _transpose(call: Call) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...operators.images import transposed_padding
-from ..call import Call, Handler
+from ..call import Batched, Call, Handler, Value
 from .elementwise import clip
 
 
@@ -32,6 +32,11 @@ def window(call: Call, sizes: Sequence[int], strides: Sequence[int], dilations: 
     """The attributes of a window: SAME pads as ONNX does under SAME_UPPER; explicit padding is listed for all
     dimensions."""
     found: dict[str, Any] = {"kernel_shape": list(sizes), "strides": list(strides)}
+    if call.batched is not None:
+        return found | {
+            "dilations": list(call.batched.block),
+            "pads": [p[i] for i in range(2) for p in call.batched.pads],
+        }
     if set(dilations) != {1}:
         found["dilations"] = list(dilations)
     match call.text("padding", "VALID"):
@@ -66,8 +71,21 @@ def _convolved(call: Call) -> str:
     return call.node("Conv", [x, weights], group=group, **_window_of(call, sizes))
 
 
-def _convolution(call: Call) -> str:
-    return call.image(_convolved(call), len(_extents(call, 1)))
+def _dilated(convolve: Callable[[Call], str]) -> Handler:
+    """A convolution; one of blocks is a dilated one, as TensorFlow wrote these."""
+
+    def convert(call: Call) -> Value:
+        rank, image = len(_extents(call, 1)), call.operand(0)
+        strides, dilations = call.numbers("strides"), call.numbers("dilations")
+        plain = set(strides + dilations) == {1} and call.text("padding") == "VALID" and not call.channels_first
+        if not isinstance(image, Batched) or not plain:
+            return call.image(convolve(call), rank)
+        more = rank - 2 - len(image.block)
+        block, pads = image.block + (1,) * more, image.pads + ((0, 0),) * more
+        call.operands[0], call.batched = image.value, Batched(image.value, block, pads)
+        return Batched(call.image(convolve(call), rank), image.block, ((0, 0),) * len(image.block))
+
+    return convert
 
 
 def _depthwise_convolved(call: Call) -> str:
@@ -82,10 +100,6 @@ def _depthwise_convolved(call: Call) -> str:
         weights = call.builder.constant(whole, f"{call.stem}.weights")
     attributes = _window_of(call, [height, width])
     return call.node("Conv", [call.planar(0, 4), weights], group=channels, **attributes)
-
-
-def _depthwise(call: Call) -> str:
-    return call.image(_depthwise_convolved(call), 4)
 
 
 def _transposed(call: Call) -> str:
@@ -202,11 +216,11 @@ OPERATORS: dict[str, Handler] = {
     "BatchMatMul": _batch_matmul,
     "BatchMatMulV2": _batch_matmul,
     "BatchMatMulV3": _batch_matmul,
-    "Conv2D": _convolution,
+    "Conv2D": _dilated(_convolved),
     "Conv2DBackpropInput": _transposed,
-    "Conv3D": _convolution,
+    "Conv3D": _dilated(_convolved),
     "Conv3DBackpropInputV2": _transposed,
-    "DepthwiseConv2dNative": _depthwise,
+    "DepthwiseConv2dNative": _dilated(_depthwise_convolved),
     "Einsum": _einsum,
     "FusedDepthwiseConv2dNative": _fused_convolution(_depthwise_convolved),
     "MatMul": _multiplied,
