@@ -35,9 +35,12 @@ ABSENT = (
 LATER: Mapping[str, tuple[str, ...]] = {
     "tuner": ("webnn_compile/tune/", "numpy/random/"),
     "tflite": ("webnn_compile/frontends/tflite/", "flatbuffers/", "tflite/"),
-    "keras": tuple(f"webnn_compile/frontends/{folder}/" for folder in ("keras", "hdf5", "tfjs")),
+    "formats": tuple(
+        f"webnn_compile/frontends/{folder}/"
+        for folder in ("caffe", "coreml", "hdf5", "keras", "mxnet", "tensorflow", "tfjs")
+    ),
 }
-"""Modules that only a search needs, and those of single formats."""
+"""Modules that only a search needs, those of TFLite, and those of further formats."""
 OF_DEVICES = ("connect.js", "device.js", "follow_model.js", "frames.js", "show_search.js", "socket.js")
 """Scripts of rpc/device_page that a page without a broker has no use for."""
 SHARED = ("compare_results.js", "show_answers.js")

@@ -17,13 +17,13 @@ from pathlib import Path
 
 UNUSED = re.compile(
     r"(^|/)(tests?|testing|f2py|_pyinstaller|include|distutils|polynomial|random|fft)/"
-    r"|^numpy/(ctypeslib/|ma/mrecords|lib/recfunctions|linalg/lapack_lite)"
-    r"|^onnx/(backend|reference|examples|fuzz|tools|bin|common|frontend|test)/|^google/_upb"
+    r"|^numpy/(conftest|core/|ctypeslib/|ma/mrecords|lib/recfunctions|linalg/lapack_lite)"
+    r"|^onnx/((backend|reference|examples|fuzz|tools|bin|common|frontend|test)/|gen_proto)|^google/_upb"
 )
 """Modules that neither the compiler nor what it imports ever imports."""
 KEPT = (".py", ".so")
 LICENCE = re.compile(r"(licen[cs]e|copying|notice|authors)", re.IGNORECASE)
-WITHOUT_DOCSTRINGS = ("numpy/", "google/")
+WITHOUT_DOCSTRINGS = ("numpy/", "google/", "typing_extensions")
 
 Entry = tuple[str, bytes]
 

@@ -63,7 +63,7 @@ def test_another_build_is_equal_and_replaces_a_page(page: Path, tmp_path: Path) 
 
 
 def test_a_first_visit_is_small(page: Path) -> None:
-    unused = re.compile(r"(tuner|tflite|keras)-.*\.zip|licences/.*|.*\.d\.ts|.*\.map")
+    unused = re.compile(r"(tuner|tflite|formats)-.*\.zip|licences/.*|.*\.d\.ts|.*\.map")
     fetched = {name: len(zlib.compress(data)) for name, data in contents(page).items() if not unused.fullmatch(name)}
     largest = sorted(fetched.items(), key=lambda entry: -entry[1])[:5]
     assert sum(fetched.values()) <= FIRST_VISIT, largest
@@ -107,7 +107,7 @@ def test_modules_that_a_page_cannot_use_are_left_out(page: Path) -> None:
     [
         ("tuner", "webnn_compile/tune/tuner.pyc"),
         ("tflite", "webnn_compile/frontends/tflite/convert.pyc"),
-        ("keras", "webnn_compile/frontends/keras/convert.pyc"),
+        ("formats", "webnn_compile/frontends/keras/convert.pyc"),
     ],
 )
 def test_modules_that_few_need_are_apart(stem: str, module: str, page: Path) -> None:

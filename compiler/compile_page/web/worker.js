@@ -13,10 +13,15 @@ const PYODIDE = 'pyodide-';
 const FILES = '/model';
 const RECORDS = '/records.jsonl';
 const LABELS = '/labels';
-/** Formats whose modules are archives of their own, by the first 8 bytes of a file. */
+/** Formats whose modules are archives of their own, by the first 8 bytes of a file and the end of its name. */
 const FORMATS = [
-  { archive: 'tflite', what: 'TFLite models', begins: /^.{4}TFL3/s },
-  { archive: 'keras', what: 'models of Keras and TensorFlow.js', begins: /^(\x89HDF|PK\x03\x04|\s*\{)/ },
+  { archive: 'tflite', what: 'TFLite models', begins: /^.{4}TFL3/s, ends: /\.tflite$/i },
+  {
+    archive: 'formats',
+    what: 'formats other than ONNX and TFLite',
+    begins: /^(\x89HDF|PK\x03\x04|\s*\{|name:|layer|input)/,
+    ends: /\.(keras|h5|hdf5|json|prototxt|caffemodel|params|mlmodel|pb)$/i,
+  },
 ];
 
 /** @type {any} the interpreter */
@@ -153,7 +158,8 @@ async function loadLater(archive, what) {
  */
 async function formatsOf(files) {
   const heads = await Promise.all(files.map(([, content]) => read(content.slice(0, 8)).catch(() => new Uint8Array())));
-  return FORMATS.filter(({ begins }) => heads.some((head) => begins.test(String.fromCharCode(...head))));
+  const texts = heads.map((head) => String.fromCharCode(...head));
+  return FORMATS.filter(({ begins, ends }) => files.some(([name], i) => begins.test(texts[i]) || ends.test(name)));
 }
 
 /**
