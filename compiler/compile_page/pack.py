@@ -7,6 +7,7 @@ and the folder `licences/`.
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import json
 import marshal
@@ -18,12 +19,12 @@ from pathlib import Path
 UNUSED = re.compile(
     r"(^|/)(tests?|testing|f2py|_pyinstaller|include|distutils|polynomial|random|fft)/"
     r"|^numpy/(conftest|core/|ctypeslib/|ma/mrecords|lib/recfunctions|linalg/lapack_lite)"
-    r"|^onnx/((backend|reference|examples|fuzz|tools|bin|common|frontend|test)/|gen_proto)|^google/_upb"
+    r"|^onnx/(backend|reference|examples|fuzz|tools|bin|common|frontend|test)/|^google/_upb"
 )
 """Modules that neither the compiler nor what it imports ever imports."""
 KEPT = (".py", ".so")
 LICENCE = re.compile(r"(licen[cs]e|copying|notice|authors)", re.IGNORECASE)
-WITHOUT_DOCSTRINGS = ("numpy/", "google/", "typing_extensions")
+WITHOUT_ASSERTIONS = ("numpy/", "google/")
 
 Entry = tuple[str, bytes]
 
@@ -71,11 +72,21 @@ def write(path: Path, entries: list[Entry]) -> None:
             packed.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED, 9)
 
 
+def without_docstrings(module: ast.Module) -> ast.Module:
+    for node in ast.walk(module):
+        match node:
+            case ast.Module(body=body) | ast.ClassDef(body=body) | ast.FunctionDef(body=body) if ast.get_docstring(
+                node
+            ):
+                body[:1] = [] if len(body) > 1 else [ast.copy_location(ast.Pass(), body[0])]
+    return module
+
+
 def bytecode(name: str, source: bytes) -> bytes:
-    """A module without its source, as it is imported: the number of the format, four bytes of flags and eight of the
-    source's hash, which nothing checks, then the code."""
-    optimize = 2 if name.startswith(WITHOUT_DOCSTRINGS) else 0
-    code = compile(source, name, "exec", dont_inherit=True, optimize=optimize)
+    """A module without its source and docstrings, as it is imported: the number of the format, four bytes of flags and
+    eight of the source's hash, which nothing checks, then the code."""
+    optimize = 2 if name.startswith(WITHOUT_ASSERTIONS) else 0
+    code = compile(without_docstrings(ast.parse(source)), name, "exec", dont_inherit=True, optimize=optimize)
     return importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + bytes(8) + marshal.dumps(code)
 
 
