@@ -129,7 +129,7 @@ def _blobs(layer: Any) -> tuple[np.ndarray, ...]:
 
 def _array(blob: Any) -> np.ndarray:
     kind, data = (np.float64, blob.double_data) if blob.double_data else (np.float32, blob.data)
-    flat = np.frombuffer(data, np.dtype(kind).newbyteorder("<")).astype(np.float32)
+    flat = np.asarray(np.frombuffer(data, np.dtype(kind).newbyteorder("<")), np.float32)
     if blob.HasField("shape"):
         shape = tuple(blob.shape.dim)
     elif any(blob.HasField(f) for f in ("num", "channels", "height", "width")):
