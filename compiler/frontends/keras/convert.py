@@ -14,13 +14,11 @@ from onnx import helper
 from ...errors import InputError, UnsupportedError
 from ..images import Images
 from ..model_builder import ModelBuilder
+from ..unsupported import named
 from .call import UNKNOWN_MASK, Call, Scope, Value
 from .layers import LAYERS, PASSES_MASK, USES_MASK
 from .read_config import Layer, Network, Ref, input_layers, input_shape, input_type, is_quantised
 from .read_model import DAMAGES, EXPORT, Model
-
-_SHOWN = 3
-"""So many names are shown of each kind of problem."""
 
 
 def convert(model: Model) -> onnx.ModelProto:
@@ -148,7 +146,7 @@ class _Converter:
                     call = Call(scope, layer, resolved(arguments.args), resolved(dict(arguments.keywords)))
                     found[layer.name, i] = self.apply(call)
             if len(later) == len(waiting):
-                names = ", ".join(repr(scope.prefix + layer.name) for layer, _ in later[:_SHOWN])
+                names = named([scope.prefix + layer.name for layer, _ in later], "layer")
                 raise InputError(
                     f"{self._model.name} is not a valid Keras model: nothing computes the operands of {names}; save or "
                     "download it again"
@@ -215,5 +213,4 @@ def _refs(tree: Any) -> list[Ref]:
 
 
 def _line(kind: str, names: Sequence[str]) -> str:
-    count = f"{len(names)} layer{'s' if len(names) > 1 else ''}"
-    return f"{kind}: {count} {', '.join(map(repr, names[:_SHOWN]))}{', ...' if len(names) > _SHOWN else ''}"
+    return f"{kind}: {named(names, 'layer')}"

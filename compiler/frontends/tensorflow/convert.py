@@ -11,6 +11,7 @@ import onnx
 from ...errors import InputError, UnsupportedError
 from ...system.limits import NODES
 from ..images import Images
+from ..unsupported import named
 from .call import Batched, Call, Missing, Scope, Value
 from .facts import FactBuilder, with_shape
 from .operators import OPERATORS
@@ -18,9 +19,6 @@ from .read_checkpoint import DAMAGES
 from .read_graph import Function, Node, Ref, called_functions
 from .read_model import Model, Port
 from .read_tensor import onnx_type
-
-_SHOWN = 3
-"""So many names are shown of each kind of problem."""
 
 
 def convert(model: Model) -> onnx.ModelProto:
@@ -226,6 +224,4 @@ def _advice(op: str) -> str:
 
 
 def _line(op: str, names: list[str]) -> str:
-    count = f"{len(names)} operator{'s' if len(names) > 1 else ''}"
-    shown = ", ".join(map(repr, names[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")
-    return f"{op}: {count} {shown}{_advice(op)}"
+    return f"{op}: {named(names, 'operator')}{_advice(op)}"

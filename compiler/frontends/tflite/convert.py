@@ -10,14 +10,12 @@ import onnx
 from ...errors import InputError, UnsupportedError
 from ..images import Images
 from ..model_builder import ModelBuilder
+from ..unsupported import named
 from .call import Call, Scope
 from .operators import CUSTOM, OPERATORS
 from .operators.control_flow import called_by
 from .read_model import DAMAGES, Model, Operator, Subgraph, Tensor
 from .types import onnx_type, stored_type
-
-_SHOWN = 3
-"""So many names are shown of each kind of problem."""
 
 
 def convert(model: Model) -> onnx.ModelProto:
@@ -100,9 +98,8 @@ def _reached(model: Model) -> list[Subgraph]:
 
 
 def _kind(kind: str, is_custom: bool, names: list[str]) -> str:
-    count = f"{len(names)} operator{'s' if len(names) > 1 else ''}"
-    shown = ", ".join(map(repr, names[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")
-    return f"{kind}{' (custom)' if is_custom else ''}: {count} {shown}{_advice(kind, is_custom)}"
+    listed = named(names, "operator")
+    return f"{kind}{' (custom)' if is_custom else ''}: {listed}{_advice(kind, is_custom)}"
 
 
 _OF_STATE = ("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE")
