@@ -150,6 +150,13 @@ class Program(Block):
             array.shapeRange.sizeRanges.add(lowerBound=n or 1, upperBound=n or -1)
         return Name(name)
 
+    def image(self, name: str, height: int, width: int, color: int) -> Name:
+        """An input whose pixels are of three channels."""
+        set_type(self.function.inputs.add(name=name).type, "float32", (1, 3, height, width))
+        image = self.model.description.input.add(name=name).type.imageType
+        image.height, image.width, image.colorSpace = height, width, color
+        return Name(name)
+
     def output(self, name: Name) -> None:
         self.block.outputs.append(name)
         self.model.description.output.add(name=name).type.multiArrayType.dataType = ARRAYS["float32"]

@@ -161,6 +161,17 @@ def test_a_classifier_of_pictures(color: int) -> None:
     np.testing.assert_allclose(list(by_label.values()), scores, rtol=1e-5)
 
 
+@pytest.mark.parametrize("color", [20, 30])
+def test_a_program_of_pictures(color: int) -> None:
+    program = Program()
+    picture = program.image("picture", 4, 5, color)
+    program.output(program.op("reduce_mean", [("float32", (1, 3))], x=picture, axes=[2, 3])[0])
+    data = RNG.uniform(0, 255, (1, 3, 4, 5)).astype(np.float32)
+    want = data.mean((2, 3))
+    got = result(program.bytes(), {"picture": data})
+    np.testing.assert_allclose(got, want if color == 20 else want[:, ::-1], rtol=1e-5)
+
+
 def test_a_program_that_classifies() -> None:
     program = Program()
     x = program.input("x", "float32", (1, 3))

@@ -13,7 +13,7 @@ from ...errors import InputError, UnsupportedError
 from ..model_builder import ModelBuilder
 from ..unsupported import Unsupported
 from .classes import add_classes
-from .features import BGR, Feature, read_feature
+from .features import BGR, Feature, blue_first, read_feature
 from .layers import LAYERS
 from .network_call import Array, Layer, NetworkScope
 from .problems import collect
@@ -103,7 +103,7 @@ def _add_input(scope: NetworkScope, model: Model, feature: Feature) -> None:
     rank = len(feature.shape)
     if feature.is_image:
         if feature.color == BGR:
-            name = builder.node("Gather", [name, builder.integers([2, 1, 0])], f"{feature.name}.bgr", axis=1)
+            name = blue_first(builder, name)
         name = _preprocessed(builder, model, feature, name)
         if not scope.is_of_five and model.network.imageInputShapeMapping != _RANK_4:
             name, rank = builder.node("Unsqueeze", [name, builder.integers([0])], feature.name), 5

@@ -12,7 +12,7 @@ from ...errors import InputError, UnsupportedError
 from ..model_builder import ModelBuilder
 from .call import Call, Scope
 from .classes import add_classes
-from .features import Feature, read_feature
+from .features import BGR, Feature, blue_first, read_feature
 from .operators import OPERATORS
 from .problems import collect
 from .read_model import DAMAGES, Model
@@ -31,6 +31,8 @@ def convert_program(model: Model) -> onnx.ModelProto:
     scope = Scope(model, builder, builder, problems, _convert_block)
     for feature, value in program_inputs(model):
         value.name = builder.input(feature.name, onnx_type(value.dtype), feature.shape)
+        if feature.is_image and feature.color == BGR:
+            value.name = blue_first(builder, value.name)
         scope.values[feature.name] = value
     names = list(model.program.outputs)
     # What is an output keeps that name for itself.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import UnsupportedError
+from ..model_builder import ModelBuilder
 from .types import ARRAY_TYPES
 
 GRAYSCALES = (10, 40)
@@ -54,6 +55,11 @@ def read_feature(feature: Any) -> Feature:
     if kind in ("stringType", "dictionaryType"):
         return Feature(feature.name, kind, "string", (), {})
     raise UnsupportedError(f"{feature.name!r} is a {kind.removesuffix('Type')}, and images and arrays are supported")
+
+
+def blue_first(builder: ModelBuilder, image: str) -> str:
+    """Channels blue, green, red of an image whose channels are red, green, blue."""
+    return builder.node("Gather", [image, builder.integers([2, 1, 0])], f"{image}.bgr", axis=1)
 
 
 def _named(name: str, sizes: Sequence[int], flexible: Sequence[bool]) -> tuple[tuple[int | str, ...], dict[str, int]]:
