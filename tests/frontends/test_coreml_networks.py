@@ -391,7 +391,35 @@ def test_layers(family: Callable[[], list[Row]], exact: bool) -> None:
 
 def test_every_layer_has_a_row() -> None:
     families = (image_layers, activation_layers, nd_layers, recurrent_layers)
-    assert {r.kind for family in families for r in family()} == set(LAYERS)
+    assert {r.kind for family in families for r in family()} | {"branch", "loop"} == set(LAYERS)
+
+
+def test_branches_and_loops() -> None:
+    """Doubles as long as the sum is below 100, at most 4 times, where the first element is above 0; else negates."""
+
+    def inner(network: Any) -> Network:
+        made = Network()
+        made.network = network
+        return made
+
+    network = Network(exact=True)
+    network.input("x", (3,))
+    network.layer("sliceStatic", ["x"], ["first"], beginIds=[0], endIds=[1], strides=[1])
+    network.layer("greaterThan", ["first"], ["is_positive"], alpha=0.0)
+    network.layer("copy", ["x"], ["y"])
+    branch = network.layer("branch", ["is_positive"], [])
+    loop = inner(branch.ifBranch).layer("loop", [], [], maxLoopIterations=4, conditionVar="goes_on")
+    test, body = inner(loop.conditionNetwork), inner(loop.bodyNetwork)
+    test.layer("reduceSum", ["y"], ["total"], reduceAll=True)
+    test.layer("lessThan", ["total"], ["goes_on"], alpha=100.0)
+    body.layer("add", ["y", "y"], ["twice"])
+    body.layer("copy", ["twice"], ["y"])
+    inner(branch.elseBranch).layer("multiply", ["x"], ["y"], alpha=-1.0)
+    network.output("y", (3,))
+    model = webnn_compile.compile(network.bytes())
+    for x, factor in (((1, 2, 3), 16), ((30, 2, 3), 4), ((-1, 2, 3), -1), ((90, 20, 3), 1)):
+        data = np.array(x, np.float32)
+        np.testing.assert_allclose(model.run({"x": data})["y"], factor * data)
 
 
 @pytest.mark.parametrize("bits", [1, 3, 4, 8])

@@ -11,7 +11,6 @@ import onnx
 
 from ...errors import InputError, UnsupportedError
 from ..model_builder import ModelBuilder
-from ..unsupported import Unsupported
 from .classes import add_classes
 from .features import BGR, Feature, blue_first, read_feature
 from .layers import LAYERS
@@ -32,13 +31,14 @@ def convert_network(model: Model) -> onnx.ModelProto:
     problems = collect(model.name, unsupported_layers(model), "layer")
     problems.check()
     builder = ModelBuilder(model.name)
-    scope = NetworkScope(builder, model.network.arrayInputShapeMapping != _EXACT)
+    is_of_five = model.network.arrayInputShapeMapping != _EXACT
+    scope = NetworkScope(model.name, builder, is_of_five, problems, _convert_layers)
     for feature in network_inputs(model):
         _add_input(scope, model, feature)
     outputs = [read_feature(f) for f in model.description.output]
     # What is an output keeps that name for itself.
     reserved = {f.name: builder.name(f.name) for f in outputs}
-    _convert_layers(scope, model, problems)
+    scope.convert(scope, model.network)
     problems.check()
     labels = [
         f
@@ -69,28 +69,37 @@ def network_inputs(model: Model) -> list[Feature]:
     ]
 
 
-def layers(model: Model) -> Iterator[tuple[str, Any]]:
-    """All layers with their kinds; "unknown" for one of a later specification."""
-    for layer in model.network.layers:
-        yield next((f.name for f, _ in layer.ListFields() if f.number >= _FIRST_KIND), "unknown"), layer
+def _kind(layer: Any) -> str:
+    """The kind of a layer; "unknown" for one of a later specification."""
+    return next((f.name for f, _ in layer.ListFields() if f.number >= _FIRST_KIND), "unknown")
+
+
+def layers(network: Any) -> Iterator[tuple[str, Any]]:
+    """All layers with their kinds, those of branches and loops included."""
+    for layer in network.layers:
+        yield _kind(layer), layer
+        inner = [getattr(layer.branch, n) for n in ("ifBranch", "elseBranch")] if layer.HasField("branch") else []
+        inner += [getattr(layer.loop, n) for n in ("conditionNetwork", "bodyNetwork")] if layer.HasField("loop") else []
+        for network_inside in inner:
+            yield from layers(network_inside)
 
 
 def unsupported_layers(model: Model) -> dict[str, list[str]]:
     """Names of layers by the kind that is not taken."""
     found: dict[str, list[str]] = {}
-    for kind, layer in layers(model):
+    for kind, layer in layers(model.network):
         if kind not in LAYERS:
             found.setdefault(kind, []).append(layer.name)
     return found
 
 
 def count_layers(model: Model) -> dict[str, int]:
-    return dict(Counter(kind for kind, _ in layers(model)).most_common())
+    return dict(Counter(kind for kind, _ in layers(model.network)).most_common())
 
 
 def constants(model: Model) -> Iterator[Value]:
     """The types of all weights."""
-    for _, layer in layers(model):
+    for layer in model.network.layers:
         for dtype, count in stored(layer):
             yield Value(dtype, (count,))
 
@@ -149,10 +158,11 @@ def _preprocessed(builder: ModelBuilder, model: Model, feature: Feature, name: s
     return name
 
 
-def _convert_layers(scope: NetworkScope, model: Model, problems: Unsupported) -> None:
+def _convert_layers(scope: NetworkScope, network: Any) -> None:
     """Others can still be checked where one is not supported: the model is refused at the end, so nothing computes its
     results."""
-    for kind, layer in layers(model):
+    for layer in network.layers:
+        kind = _kind(layer)
         call = Layer(scope, layer, kind)
         try:
             results = LAYERS[kind](call)
@@ -161,12 +171,12 @@ def _convert_layers(scope: NetworkScope, model: Model, problems: Unsupported) ->
                 raise call.unsupported(f"it has {len(layer.output)} outputs")
             scope.values.update(zip(layer.output, listed, strict=False))
         except UnsupportedError as error:
-            problems.add(str(error))
+            scope.problems.add(str(error))
             placeholders = {name: Array(scope.builder.name(name), 4) for name in layer.output}
             scope.values.update(placeholders)
         except DAMAGES as error:
             raise InputError(
-                f"{model.name} is not a valid Core ML model: {kind} ({layer.name!r}): {type(error).__name__}: {error}; "
+                f"{scope.name} is not a valid Core ML model: {kind} ({layer.name!r}): {type(error).__name__}: {error}; "
                 "convert it again, or report this with the model"
             ) from error
 

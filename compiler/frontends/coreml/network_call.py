@@ -17,6 +17,7 @@ from ...errors import UnsupportedError
 from ..converted_call import ConvertedCall
 from ..images import Images
 from ..model_builder import ModelBuilder
+from ..unsupported import Unsupported
 from .read_weights import read_weights
 
 
@@ -30,10 +31,14 @@ class Array:
 
 @dataclass(slots=True)
 class NetworkScope:
-    """A network while it is converted. `is_of_five`: its arrays have five dimensions, four here."""
+    """A network while it is converted, in a model of this `name`. `is_of_five`: its arrays have five dimensions, four
+    here. `problems` collects what is not supported; `convert` adds the layers of a network."""
 
+    name: str
     builder: ModelBuilder
     is_of_five: bool
+    problems: Unsupported
+    convert: Callable[[NetworkScope, Any], None]
     values: dict[str, Array] = field(default_factory=dict)
 
 

@@ -38,8 +38,8 @@ message NeuralNetworkLayer {
   PermuteParams permute = 310; ConcatParams concat = 320; SplitParams split = 330; RepeatParams sequenceRepeat = 340;
   ReorganizeDataParams reorganizeData = 345; SliceParams slice = 350; SimpleRecurrentParams simpleRecurrent = 400;
   GRUParams gru = 410; UniDirectionalLSTMParams uniDirectionalLSTM = 420;
-  BiDirectionalLSTMParams biDirectionalLSTM = 430; Empty custom = 500; Empty copy = 600; Empty branch = 605;
-  Empty loop = 615; Empty loopBreak = 620; Empty loopContinue = 625; RangeStaticParams rangeStatic = 635;
+  BiDirectionalLSTMParams biDirectionalLSTM = 430; Empty custom = 500; Empty copy = 600; BranchParams branch = 605;
+  LoopParams loop = 615; Empty loopBreak = 620; Empty loopContinue = 625; RangeStaticParams rangeStatic = 635;
   Empty rangeDynamic = 640; ClipParams clip = 660; Empty ceil = 665; Empty floor = 670; Empty sign = 680;
   Empty round = 685; Empty exp2 = 700; Empty sin = 710; Empty cos = 715; Empty tan = 720; Empty asin = 730;
   Empty acos = 735; Empty atan = 740; Empty sinh = 750; Empty cosh = 755; Empty tanh = 760; Empty asinh = 770;
@@ -82,6 +82,11 @@ message SuppressionParams {
 }
 message ScatterParams { int64 axis = 1; int32 mode = 2; }
 message ScatterNDParams { int32 mode = 1; }
+message BranchParams { NeuralNetwork ifBranch = 1; NeuralNetwork elseBranch = 2; }
+message LoopParams {
+  uint64 maxLoopIterations = 1; string conditionVar = 2; NeuralNetwork conditionNetwork = 3;
+  NeuralNetwork bodyNetwork = 4;
+}
 message RepeatParams { uint64 nRepetitions = 1; }
 message EdgeSizes { uint64 startEdgeSize = 1; uint64 endEdgeSize = 2; }
 message BorderAmounts { repeated EdgeSizes borderAmounts = 10; }

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..network_call import LayerHandler
-from . import elementwise, images, movement, places, products, recurrent, reductions
+from . import control_flow, elementwise, images, movement, places, products, recurrent, reductions
 
 LAYERS: Mapping[str, LayerHandler] = {
     name: handler
-    for family in (elementwise, images, movement, places, products, recurrent, reductions)
+    for family in (control_flow, elementwise, images, movement, places, products, recurrent, reductions)
     for name, handler in family.LAYERS.items()
 }
