@@ -379,6 +379,7 @@ ROWS = [
     ),
     Row("softmax", "", [X], {"axis": 1, "temperature": 2.0}, lambda x: softmax(x / 2, 1)),
     Row("log_softmax", "", [P], {}, lambda x: np.log(softmax(x, -1))),
+    Row("SoftmaxActivation", "last", [X], {}, lambda x: softmax(x, -1)),
     Row("SoftmaxActivation", "", [X], {"mode": "channel"}, lambda x: softmax(x, 1)),
     Row("SoftmaxOutput", "", [X], {}, lambda x: softmax(x.reshape(2, -1), 1).reshape(x.shape)),
     Row("SoftmaxOutput", "channels", [X], {"multi_output": True}, lambda x: softmax(x, 1)),

@@ -260,9 +260,8 @@ def _shape_of(call: Call, x: Value) -> list[int | Axis | str]:
 
 
 def _softmax_activation(call: Call) -> Value:
-    if call.attribute("mode", "instance") == "channel":
-        return call.apply("Softmax", call.x, axis=1)
-    return _softmax_output(call)
+    channels = call.attribute("mode", "instance") == "channel"
+    return call.apply("Softmax", call.x, axis=1 if channels else call.x.rank - 1)
 
 
 def _blocks(op: str) -> Handler:
