@@ -44,7 +44,7 @@ from .reductions import (
     unpooling,
 )
 from .sampling import deform_conv, grid_sample, max_roi_pool, picture, resize, roi_align, sound
-from .selection import boxes, selecting
+from .selection import boxes, contributed, selecting
 
 OperatorFn = Callable[[Call], "Tensor | tuple[Tensor, ...]"]
 
@@ -90,6 +90,7 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         unpooling,
     ),
     "com.microsoft": (
+        contributed,
         fused,
         fused_normalisation,
         grid_sample,

@@ -42,4 +42,10 @@ CASES = [
         transBatchB=1,
     ),
     _ms("fusedmatmul-vector", "FusedMatMul", _x(5), _x(2, 4, 5), transA=1, transB=1),
+    _ms("cdist", "CDist", _x(5, 7), _x(9, 7), metric="sqeuclidean"),
+    _ms("cdist-root", "CDist", _x(3, 4), _x(6, 4), metric="euclidean"),
+    _ms("cdist-float64", "CDist", _x(3, 5).astype("float64"), _x(2, 5).astype("float64"), metric="euclidean"),
+    _ms("trilu", "Trilu", _x(2, 5, 6)),
+    _ms("trilu-lower", "Trilu", _a.integers(0, 9, 4, 4), _a.integers(-1, 2, 1), constants=frozenset({1}), upper=0),
+    Case("ms-unique", "Unique", (_a.integers(0, 5, 23).astype("float32"),), outputs=3, domain="com.microsoft"),
 ]

@@ -109,6 +109,9 @@ _OF_OPTIMISERS = ("Fused", "Skip", "Bias", "NhwcMaxPool", "Nchwc")
 _QUANTIZED = ("DynamicQuantize", "QOrdered")
 """How operators begin that quantizers write in the form of operators."""
 
+_SEARCHES = ("BeamSearch", "GreedySearch", "Sampling", "WhisperBeamSearch")
+"""Operators of whole generations, which have encoder and decoder as subgraphs."""
+
 
 def _other_export(domain: str, op: str) -> str | None:
     """Which export has no such operator, where that is known."""
@@ -116,6 +119,8 @@ def _other_export(domain: str, op: str) -> str | None:
         return "quantize in the form of QuantizeLinear and DequantizeLinear: quant_format=QuantFormat.QDQ"
     if domain == "com.microsoft.nchwc" or (domain == "com.microsoft" and op.startswith(_OF_OPTIMISERS)):
         return "onnxruntime's optimiser wrote it: take the model from before it, or save it with ORT_DISABLE_ALL"
+    if domain == "com.microsoft" and op in _SEARCHES:
+        return "it calls a decoder again and again: compile the decoder's own model, whose tokens the page chooses"
     if domain == "com.microsoft" and op in ("MultiHeadAttention", "LayerNormalization", "RotaryEmbedding"):
         return "onnxruntime's optimiser or its model builder wrote it: export the network with torch.onnx.export alone"
     return None

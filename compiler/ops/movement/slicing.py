@@ -153,7 +153,7 @@ def _from_front(position: Size, extent: Size) -> Size:
     return size(select(position < 0, position + extent, position))
 
 
-def _trilu(call: Call) -> Tensor:
+def trilu(call: Call) -> Tensor:
     """The upper (default) or lower triangle of the last two dimensions, moved right by k; zero elsewhere."""
     t = call.input(0)
     if t.rank < 2:
@@ -174,5 +174,5 @@ def _trilu(call: Call) -> Tensor:
 
 OPERATORS = {
     "Slice": _slice,
-    "Trilu": _trilu,
+    "Trilu": trilu,
 }

@@ -138,7 +138,7 @@ def _how_many(call: Call, n: Size) -> Size:
     return smaller(k, n)
 
 
-def _unique(call: Call) -> tuple[Tensor, ...]:
+def unique(call: Call) -> tuple[Tensor, ...]:
     """The distinct elements, or slices along `axis`: with the index of the first of each, for each of the input its
     place among them, and how many there are of each. In rising order, or in that of the input. NaN equals NaN."""
     t = call.input(0)
@@ -392,5 +392,5 @@ OPERATORS = {
     "NonMaxSuppression": _non_max_suppression,
     "NonZero": _nonzero,
     "TopK": _top_k,
-    "Unique": _unique,
+    "Unique": unique,
 }
