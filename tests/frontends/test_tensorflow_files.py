@@ -211,10 +211,12 @@ def mobile(classes: int = 5) -> bytes:
 
     at = conv(at, 3, 8, stride=2)
     axes = graph.constant([1, 2], "axes", "int32")
-    for _ in range(2):
+    for keeps in (True, False):
         wide = conv(at, 8, 24)
         deep = conv(wide, 24, 24, deep=True)
-        means = graph.node("Mean", [deep, axes], name("means"), keep_dims=True, T=REAL)
+        means = graph.node("Mean", [deep, axes], name("means"), keep_dims=keeps, T=REAL)
+        if not keeps:
+            means = graph.node("Reshape", [means, graph.constant([-1, 1, 1, 24], "pixel", "int32")], name("means"))
         gate = graph.node("Sigmoid", [conv(means, 24, 24)], name("gate"), T=REAL)
         scaled = graph.node("Mul", [deep, gate], name("scaled"), T=REAL)
         at = graph.node("AddV2", [at, conv(scaled, 24, 8, activation="")], name("sum"), T=REAL)

@@ -15,6 +15,7 @@ from ..converted_call import ConvertedCall
 from ..images import Images
 from ..operators.images import space_to_batch
 from .facts import Fact, FactBuilder, Sizes
+from .infer import numbers_of
 from .read_graph import Function, Node, Ref
 from .read_model import Model
 from .read_tensor import onnx_type, shape_of
@@ -226,7 +227,7 @@ class Call(ConvertedCall):
         value = self.operand(i)
         if isinstance(value, np.ndarray):
             kind = helper.np_dtype_to_tensor_dtype(value.dtype)
-            return Fact(kind, value.shape, value)
+            return Fact(kind, value.shape, value, numbers_of(value))
         return self.facts.get(value, Fact(0)) if isinstance(value, str) else Fact(0)
 
     def shape(self, i: int) -> Sizes | None:

@@ -17,6 +17,16 @@ def _all_same(call: Call) -> list[Value]:
 
 
 def _reshape(call: Call) -> str:
+    """An image of one pixel has its elements in the same places in both orders."""
+    numbers = call.fact(1).numbers or ()
+    rank = len(numbers)
+    if rank > 2 and set(numbers[1:-1]) == {1}:
+        order, known = [0, rank - 1, *range(1, rank - 1)], call.known(1)
+        if known is not None:
+            sizes = call.integers([int(known[d]) for d in order])
+        else:
+            sizes = call.node("Gather", [call.sizes(1), call.integers(order)], axis=0)
+        return call.images.interleaved(call.node("Reshape", [call.read(0), sizes]), rank, call.stem)
     return call.node("Reshape", [call.read(0), call.sizes(1)])
 
 
