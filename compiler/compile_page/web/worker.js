@@ -19,7 +19,7 @@ const FORMATS = [
   {
     archive: 'formats',
     what: 'formats other than ONNX and TFLite',
-    begins: /^(\x89HDF|PK\x03\x04|\s*\{|name:|layer|input)/,
+    begins: /^(\x89HDF|PK|\s*\{|name:|layer|input)/,
     ends: /\.(keras|h5|hdf5|json|prototxt|caffemodel|params|mlmodel|pb)$/i,
   },
 ];
@@ -157,9 +157,13 @@ async function loadLater(archive, what) {
  * @param {Files} files
  */
 async function formatsOf(files) {
-  const heads = await Promise.all(files.map(([, content]) => read(content.slice(0, 8)).catch(() => new Uint8Array())));
-  const texts = heads.map((head) => String.fromCharCode(...head));
-  return FORMATS.filter(({ begins, ends }) => files.some(([name], i) => begins.test(texts[i]) || ends.test(name)));
+  const entries = await Promise.all(
+    files.map(async ([name, content]) => {
+      const head = await read(content.slice(0, 8)).catch(() => new Uint8Array());
+      return { name, head: String.fromCharCode(...head) };
+    }),
+  );
+  return FORMATS.filter(({ begins, ends }) => entries.some(({ name, head }) => begins.test(head) || ends.test(name)));
 }
 
 /**
