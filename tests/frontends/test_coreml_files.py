@@ -200,6 +200,7 @@ def test_a_mean_image() -> None:
 def test_what_is_not_supported_is_said_at_once() -> None:
     program = Program()
     x = program.input("x", "float32", (2, 3))
+    program.function.inputs.add(name="state").type.stateType.SetInParent()
     for kind in ("read_state", "my_own", "my_own"):
         names = program.op(kind, [("float32", (2, 3))], x=x)
     program.output(names[0])
@@ -212,6 +213,7 @@ def test_what_is_not_supported_is_said_at_once() -> None:
         "model that takes and returns them",
         "Replace or remove these in the model, or convert the model that it was made from to ONNX.",
     ]
+    assert set(describe_model(program.bytes()).unsupported) == {"read_state", "my_own"}
     network = Network()
     network.input("x", (3,))
     network.layer("custom", ["x"], ["y"])

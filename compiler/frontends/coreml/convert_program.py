@@ -60,6 +60,8 @@ def program_inputs(model: Model) -> list[tuple[Feature, Value]]:
     described = {f.name: read_feature(f) for f in model.description.input}
     found = []
     for named in model.inputs:
+        if named.type.HasField("stateType"):  # what reads it is listed as not supported
+            continue
         value = type_of(named.type)
         value.dtype = real_type(value.dtype)
         feature = described.get(named.name)
