@@ -1,4 +1,4 @@
-"""What NumPy makes of the operands of Core ML's operations and layers."""
+"""Core ML's operations and layers in NumPy."""
 
 from __future__ import annotations
 
