@@ -239,6 +239,40 @@ def test_no_transpose_is_left_between_convolutions(tmp_path: Path) -> None:
     np.testing.assert_allclose(got, want, atol=2e-4)
 
 
+def test_images_are_cut_split_and_squeezed_in_their_order(tmp_path: Path) -> None:
+    """Behind a convolution that changes nothing."""
+    graph = Writer()
+    x = graph.placeholder("x", "float32", [2, 7, 6, 4])
+    one = graph.constant(np.eye(4, dtype=np.float32)[None, None], "one")
+    window = {"strides": [1, 1, 1, 1], "padding": "VALID", "T": REAL}
+    image = graph.node("Conv2D", [x, one], "image", **window)
+    cuts = [graph.constant(n, f"n{i}", "int32") for i, n in enumerate(([0, 1, 5, 0], [0, -1, 0, 3], [1, 2, -2, 1]))]
+    graph.node("StridedSlice", [image, *cuts], "cut", begin_mask=9, end_mask=1)
+    graph.node("Split", [graph.constant(-1, "last", "int32"), image], "halves", num_split=2)
+    graph.node("Neg", ["halves:1"], "half", T=REAL)
+    graph.node("Mean", [image, graph.constant([1], "axis", "int32")], "line", keep_dims=True, T=REAL)
+    graph.node("Squeeze", ["line"], "squeezed", squeeze_dims=[1], T=REAL)
+    graph.node("Relu", ["squeezed"], "row", T=REAL)
+    graph.node("Pad", [image, graph.constant([[0, 0], [1, 2], [0, 1], [3, 0]], "pads", "int32")], "padded", T=REAL)
+    graph.node("ConcatV2", [image, image, graph.constant(3, "channels", "int32")], "twice", N=2)
+    graph.node("Identity", ["cut"], "cut_out", T=REAL)
+    graph.node("Identity", ["halves"], "first_out", T=REAL)
+    (tmp_path / "net.pb").write_bytes(graph.bytes())
+    data = real(2, 7, 6, 4)
+    got = webnn_compile.compile(tmp_path / "net.pb").run({"x": data})
+    want = {
+        "cut_out": data[:, 1:-1:2, 5:0:-2, :3],
+        "first_out": data[..., :2],
+        "half": -data[..., 2:],
+        "row": data.mean(1).clip(0),
+        "padded": np.pad(data, [(0, 0), (1, 2), (0, 1), (3, 0)]),
+        "twice": np.concatenate([data, data], 3),
+    }
+    assert got.keys() == want.keys()
+    for name, array in want.items():
+        np.testing.assert_allclose(got[name], array, atol=1e-6, err_msg=name)
+
+
 @pytest.mark.parametrize("deep", [False, True])
 def test_blocks_are_dilated_convolutions(deep: bool, tmp_path: Path) -> None:
     """As TensorFlow writes dilation with SAME padding: 9 and 8 elements, which blocks of 2 and 3 do not divide, are

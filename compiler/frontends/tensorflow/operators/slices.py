@@ -37,10 +37,37 @@ def _strided_slice(call: Call) -> str:
         data = call.known(i)
         return call.sizes(i) if data is None else [int(n) for n in data.reshape(-1)]
 
+    x = call.read(0)
+    if (
+        x in call.images
+        and len(strides) == call.images.rank(x)
+        and not (masks.ellipsis or masks.new_axis or masks.shrink_axis)
+    ):
+        return _cropped(call, x, (bounds(1), bounds(2), strides), masks)
     try:
-        return strided_slice(call, call.read(0), bounds(1), bounds(2), strides, masks)
+        return strided_slice(call, x, bounds(1), bounds(2), strides, masks)
     except ValueError as error:
         raise call.unsupported(str(error)) from None
+
+
+def _cropped(call: Call, x: str, bounds: tuple[Bounds, Bounds, list[int]], masks: Masks) -> str:
+    """A slice of an image in the order N, C, ..."""
+    rank = call.images.rank(x)
+    order = [0, rank - 1, *range(1, rank - 1)]
+
+    def planar(numbers: Bounds) -> Bounds:
+        if isinstance(numbers, str):
+            return call.node("Gather", [numbers, call.integers(order)], axis=0)
+        return [numbers[d] for d in order]
+
+    def bits(mask: int) -> int:
+        return sum((mask >> d & 1) << at for at, d in enumerate(order))
+
+    begin, end, strides = bounds
+    own = Masks(bits(masks.begin), bits(masks.end))
+    steps = [strides[d] for d in order]
+    inner = strided_slice(call, call.images.planar(x, rank), planar(begin), planar(end), steps, own)
+    return call.images.interleaved(inner, rank, call.stem)
 
 
 def _gathered(call: Call, axis: int, batch: int) -> str:
