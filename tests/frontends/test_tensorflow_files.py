@@ -273,6 +273,49 @@ def test_images_are_cut_split_and_squeezed_in_their_order(tmp_path: Path) -> Non
         np.testing.assert_allclose(got[name], array, atol=1e-6, err_msg=name)
 
 
+def test_channels_first(tmp_path: Path) -> None:
+    """Convolutions and pools of N, C, H, W compute what those of N, H, W, C do."""
+    graph = Writer()
+    x = graph.placeholder("x", "float32", [2, 7, 6, 4])
+    weights, bias = graph.constant(real(3, 2, 4, 5), "w"), graph.constant(real(5), "b")
+    for form in ("NHWC", "NCHW"):
+
+        def sizes(h: int, w: int, form: str = form) -> list[int]:
+            return [1, h, w, 1] if form == "NHWC" else [1, 1, h, w]
+
+        at = x
+        if form == "NCHW":
+            at = graph.node("Transpose", [x, graph.constant([0, 3, 1, 2], "to", "int32")], "planar", T=REAL)
+        common: dict[str, Any] = {"data_format": form, "T": REAL, "padding": "SAME"}
+        at = graph.node("Conv2D", [at, weights], f"conv_{form}", strides=sizes(1, 2), **common)
+        at = graph.node("BiasAdd", [at, bias], f"bias_{form}", data_format=form, T=REAL)
+        at = graph.node("MaxPool", [at], f"pool_{form}", ksize=sizes(3, 2), strides=sizes(2, 1), **common)
+        if form == "NCHW":
+            at = graph.node("Transpose", [at, graph.constant([0, 2, 3, 1], "fro", "int32")], "whole", T=REAL)
+        graph.node("Identity", [at], form, T=REAL)
+    (tmp_path / "net.pb").write_bytes(graph.bytes())
+    got = webnn_compile.compile(tmp_path / "net.pb").run({"x": real(2, 7, 6, 4)})
+    np.testing.assert_allclose(got["NCHW"], got["NHWC"], atol=1e-5)
+
+
+@pytest.mark.parametrize("op", ["DepthwiseConv2dNative", "Conv2D"])
+def test_fused_functions_of_tensorflow_js(op: str, tmp_path: Path) -> None:
+    """Bias and PReLU behind a convolution, fused and one after the other."""
+    graph = Writer()
+    x, window = graph.placeholder("x", "float32", [2, 7, 6, 4]), {"strides": [1, 1, 1, 1], "padding": "SAME", "T": REAL}
+    operands = [x, graph.constant(real(3, 3, 4, 1 if op.startswith("D") else 4), "w")]
+    bias, slope = graph.constant(real(4), "b"), graph.constant(real(1, 1, 4), "slope")
+    fused = "_FusedConv2D" if op == "Conv2D" else "FusedDepthwiseConv2dNative"
+    functions = {"fused_ops": ["BiasAdd", "Prelu"], "num_args": 2}
+    graph.node(fused, [*operands, bias, slope], "fused", **window, **functions)
+    at = graph.node("BiasAdd", [graph.node(op, operands, "conv", **window), bias], "sum", T=REAL)
+    graph.node("Prelu", [at, slope], "apart")
+    (tmp_path / "net.pb").write_bytes(graph.bytes())
+    got = webnn_compile.compile(tmp_path / "net.pb").run({"x": real(2, 7, 6, 4)})
+    np.testing.assert_allclose(got["fused"], got["apart"], atol=1e-5)
+    assert (got["fused"] < 0).any()
+
+
 @pytest.mark.parametrize("deep", [False, True])
 def test_blocks_are_dilated_convolutions(deep: bool, tmp_path: Path) -> None:
     """As TensorFlow writes dilation with SAME padding: 9 and 8 elements, which blocks of 2 and 3 do not divide, are

@@ -19,59 +19,10 @@ from .infer import numbers_of
 from .read_graph import Function, Node, Ref
 from .read_model import Model
 from .read_tensor import onnx_type, shape_of
-from .schema import type_name
-
-Array = np.ndarray
+from .values import Array, Batched, Reserved, Value, Variable, Written
 
 _LARGE = 2**20
 """Bytes of a constant of equal elements beyond which the model keeps one of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Variable:
-    """A handle of a variable, which is restored from the tensor `key` of the checkpoint."""
-
-    name: str
-    key: str
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """A result that an operator which is not supported would compute."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reserved:
-    """A list of `count` tensors of the shape `sizes`, None where it is left open, and of an ONNX type, none of which is
-    set yet."""
-
-    name: str
-    count: str
-    sizes: tuple[int, ...] | None
-    dtype: int
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """Such a list with one element that is set."""
-
-    reserved: Reserved
-    index: str
-    item: str
-
-
-@dataclass(frozen=True, slots=True)
-class Batched:
-    """An image, `value`, that SpaceToBatchND would pad by `pads`, before and behind each dimension after the batch, and
-    take apart into blocks: a convolution of those is a dilated one of the image."""
-
-    value: str
-    block: tuple[int, ...]
-    pads: tuple[tuple[int, int], ...]
-
-
-Value = str | Array | Variable | Missing | Reserved | Written | Batched
-"""A value of the ONNX model, a constant that is not in it yet, or what stands for no tensor."""
 
 
 class Convert(Protocol):
@@ -233,7 +184,7 @@ class Call(ConvertedCall):
     def shape(self, i: int) -> Sizes | None:
         return self.fact(i).shape
 
-    def rank(self, i: int, for_what: str = "it") -> int:
+    def rank(self, i: int) -> int:
         """Raises UnsupportedError where it is not known."""
         return self.rank_of(self.shape(i), i)
 
@@ -339,5 +290,3 @@ class Call(ConvertedCall):
 
 Handler = Callable[[Call], Value | Sequence[Value]]
 """Gives the results of a node."""
-
-__all__ = ["Array", "Call", "Handler", "Missing", "Scope", "Value", "Variable", "type_name"]

@@ -12,13 +12,14 @@ from ...errors import InputError, UnsupportedError
 from ...system.limits import NODES
 from ..images import Images
 from ..unsupported import named
-from .call import Batched, Call, Missing, Scope, Value
+from .call import Call, Scope
 from .facts import FactBuilder, with_shape
 from .operators import OPERATORS
 from .read_checkpoint import DAMAGES
 from .read_graph import Function, Node, Ref, called_functions
 from .read_model import Model, Port
 from .read_tensor import onnx_type
+from .values import Batched, Missing, Value
 
 
 def convert(model: Model) -> onnx.ModelProto:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import onnx
 
-from ..call import Call, Handler, Missing, Scope, Value
+from ..call import Call, Handler, Scope
 from ..facts import Sizes
+from ..values import Missing, Value
 
 _BOOL = onnx.TensorProto.BOOL
 
@@ -45,14 +46,13 @@ def output(call: Call, scope: Scope, value: Value) -> None:
 
 def _if(call: Call) -> Sequence[Value]:
     """A condition that is constant leaves one branch."""
-    names = {"then_branch": "then_branch", "else_branch": "else_branch"}
     known = call.known(0)
     if known is not None:
         scope = call.scope.inner(call.function("then_branch" if known.reshape(-1)[0] else "else_branch"))
         scope.prefix = f"{call.stem}/"
         return scope.convert(scope, call.operands[1:])
     branches, facts, count = {}, [], 0
-    for name in names:
+    for name in ("then_branch", "else_branch"):
         scope = region_of(call, name)
         results = scope.convert(scope, call.operands[1:])
         if any(isinstance(v, Missing) for v in results):

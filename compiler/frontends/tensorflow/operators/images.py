@@ -7,7 +7,8 @@ from typing import Any
 import onnx
 
 from ...operators.images import batch_to_space, resize_attributes
-from ..call import Batched, Call, Handler
+from ..call import Call, Handler
+from ..values import Batched
 from .products import window
 
 
@@ -18,11 +19,8 @@ def _pool(op: str) -> Handler:
         else:
             sizes, strides = call.numbers("ksize"), call.numbers("strides")
         rank = len(sizes)
-        around = [n for n, m in zip((*sizes, *strides), (*call.spatial(sizes), *call.spatial(strides)), strict=False)]
-        if len(around) and len(call.spatial(sizes)) != rank - 2:
-            raise call.unsupported("its window has no extent for each dimension")
         channels = 1 if call.channels_first else rank - 1
-        if sizes[channels] != 1 or sizes[0] != 1:
+        if {sizes[0], sizes[channels], strides[0], strides[channels]} != {1}:
             raise call.unsupported("its window goes along channels or the batch")
         attributes = window(call, call.spatial(sizes), call.spatial(strides), [1])
         return call.image(call.node(op, [call.planar(0, rank)], **attributes), rank)

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import onnx
 
-from ..call import Array, Call, Handler, Missing, Reserved, Scope, Value, Written
+from ..call import Call, Handler, Scope
 from ..facts import FactBuilder, Sizes
 from ..read_graph import Function, origin
 from ..read_tensor import read_tensor
+from ..values import Array, Missing, Reserved, Value, Written
 from .control_flow import output, region_of, truth
 from .tensor_lists import ListIsRead, reserved_tensor
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import onnx
 
 from ...images import planar_axis
-from ..call import Batched, Call, Handler, Value
+from ..call import Call, Handler
+from ..values import Batched, Value
 
 
 def _same(call: Call) -> Value:

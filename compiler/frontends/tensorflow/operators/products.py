@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...operators.images import transposed_padding
-from ..call import Batched, Call, Handler, Value
+from ..call import Call, Handler
+from ..values import Batched, Value
 from .elementwise import clip
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..call import Array, Call, Handler
+from ..call import Call, Handler
+from ..values import Array
 
 
 def _fake(call: Call, low: Array, high: Array) -> str:

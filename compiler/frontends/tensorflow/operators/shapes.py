@@ -6,8 +6,9 @@ import numpy as np
 import onnx
 
 from ....errors import UnsupportedError
-from ..call import Array, Call, Handler, Value, Variable
+from ..call import Call, Handler
 from ..read_tensor import read_tensor
+from ..values import Array, Value, Variable
 
 _INT32 = onnx.TensorProto.INT32
 
@@ -30,7 +31,7 @@ def _variable(call: Call) -> Variable:
     return Variable(call.graph_node.name, call.scope.model.key_of(call.graph_node))
 
 
-def _read_variable(call: Call) -> Value:
+def read_variable(call: Call) -> Value:
     variable = call.operand(0)
     if not isinstance(variable, Variable):
         return variable
@@ -104,7 +105,7 @@ OPERATORS: dict[str, Handler] = {
     "OnesLike": _filled_like(1),
     "Range": _range,
     "Rank": _rank,
-    "ReadVariableOp": _read_variable,
+    "ReadVariableOp": read_variable,
     "Shape": _shape,
     "ShapeN": _shapes,
     "Size": _size,

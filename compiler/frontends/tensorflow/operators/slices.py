@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import onnx
 
 from ...operators.strided_slice import Bounds, Masks, strided_slice
 from ..call import Call, Handler
+from .shapes import read_variable
 
 _INT64 = onnx.TensorProto.INT64
 _LAST = 2**31 - 1
@@ -97,11 +96,7 @@ def _gather_nd(call: Call) -> str:
 
 def _resource_gather(call: Call) -> str:
     """Rows of a variable."""
-    from .shapes import OPERATORS as SHAPES
-
-    value = SHAPES["ReadVariableOp"](call)
-    assert not isinstance(value, Sequence) or isinstance(value, str)
-    call.operands[0] = value
+    call.operands[0] = read_variable(call)
     return _gathered(call, call.integer("batch_dims"), call.integer("batch_dims"))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import onnx
 
-from ..call import Call, Handler, Reserved, Value, Written
+from ..call import Call, Handler
+from ..values import Reserved, Value, Written
 
 _INT64 = onnx.TensorProto.INT64
 
