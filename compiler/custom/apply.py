@@ -28,8 +28,8 @@ def apply_all(
 
     `op` is an operator of `domain` by its name, in opset 21 of ai.onnx (""), or one that the user defines.
     `attributes` are numbers, strings, arrays, and lists of numbers or strings. Raises ValueError where there is no such
-    operator, where it has fewer outputs and where it does not read an attribute; UnsupportedError where it does not
-    take these inputs.
+    operator, where it has fewer outputs and where it does not read an attribute; TypeError for an input that is none
+    of these; UnsupportedError where it does not take these inputs.
     """
     if isinstance(op, CustomOperator):
         define: OperatorFn | None = op
@@ -40,6 +40,9 @@ def apply_all(
         raise ValueError(f"there is no operator {name!r} of the domain {domain or 'ai.onnx'!r}")
     stem = f"{call.name}.{name}"
     read = ReadAttributes({key: _attribute(key, value) for key, value in attributes.items()})
+    for i, t in enumerate(inputs):
+        if t is not None and not isinstance(t, Tensor | np.ndarray):
+            raise TypeError(f"input {i} of {name} is a {type(t).__name__}: give a tensor, an array of NumPy, or None")
     operands = tuple(constant(f"{stem}.{i}", t) if isinstance(t, np.ndarray) else t for i, t in enumerate(inputs))
     results = define(Call(name, stem, version, read, operands, outputs, domain, call.refusals))
     tensors = results if isinstance(results, tuple) else (results,)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, InternalError, UnsupportedError, WebnnCompileError
+from ..errors import BoundsError, InputError, InternalError, UnsupportedError, WebnnCompileError
 from ..ops import OPERATORS, OperatorFn
 from ..ops.call import OWN_DOMAIN, Call, NotKnownError, operator_name
 from ..tensor import Tensor
@@ -58,13 +58,15 @@ class CustomOperator:
         except MemoryError:
             raise
         except NotKnownError as error:
-            raise NotKnownError(f"{error} (defined at {self.place})", error.value) from None
+            raise NotKnownError(f"{error} ({self._raised_at(error)})", error.value) from None
         except UnsupportedError as error:
-            raise UnsupportedError(f"{error} (defined at {self.place})") from None
+            raise UnsupportedError(f"{error} ({self._raised_at(error)})") from None
         except Exception as error:
             if isinstance(error, WebnnCompileError) and not isinstance(error, InternalError):
                 raise
             what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            if isinstance(error, BoundsError):
+                what = f"{what}; clamp the index, or read by x.read(index, guard=condition)"
             raise self._fault(call, f"the definition failed with {what}", line_of(error, self.file)) from error
         results = results_of(returned, call)
         if isinstance(results, str):
@@ -77,6 +79,9 @@ class CustomOperator:
                 f"call.attribute({unread[0]!r}, DEFAULT), or name it in @operator(..., ignored=({unread[0]!r},))",
             )
         return results
+
+    def _raised_at(self, error: UnsupportedError) -> str:
+        return f"{Path(self.file).name}:{line_of(error, self.file) or self.line}, in the definition of {self.name}"
 
     def _fault(self, call: Call, what: str, line: int | None = None) -> InputError:
         return InputError(f"{self.file}:{line or self.line}: {self.name} (node {call.name!r}): {what}")

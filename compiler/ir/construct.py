@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..dtypes import BOOL
-from .nodes import Binary, Const, Expr, ExprLike, Select, Unary, binary, expr
+from .nodes import Binary, Const, Expr, ExprLike, Select, Unary, binary, operands
 from .reduction import WITHOUT_NAN
 
 
@@ -38,16 +38,15 @@ def _with_nan(op: str, a: ExprLike, b: ExprLike) -> Expr:
 
 
 def select(cond: Expr, a: ExprLike, b: ExprLike) -> Expr:
-    """a where cond else b; both are evaluated."""
-    if isinstance(a, Expr):
-        b = expr(b, a.dtype)
-    elif isinstance(b, Expr):
-        a = expr(a, b.dtype)
-    assert isinstance(a, Expr)
-    assert isinstance(b, Expr)
-    if a.dtype != b.dtype:
-        raise TypeError(f"select: arms of different dtypes: {a.dtype} and {b.dtype}")
-    return Select(cond, a, b)
+    """a where cond else b; both are evaluated. Raises TypeError where `cond` is no bool expression, and for arms of two
+    dtypes."""
+    if not isinstance(cond, Expr) or cond.dtype != BOOL:
+        what = cond.dtype if isinstance(cond, Expr) else repr(cond)
+        raise TypeError(f"select: the condition is {what}, not a bool expression: compare by <, <=, .eq() and .ne()")
+    x, y = operands(a, b)
+    if x.dtype != y.dtype:
+        raise TypeError(f"select: arms of different dtypes: {x.dtype} and {y.dtype}")
+    return Select(cond, x, y)
 
 
 def all_of(*conds: Expr) -> Expr:

@@ -82,6 +82,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
 from ..dtypes import BOOL, F32, I32, DType
@@ -216,6 +217,9 @@ class Expr:
         return Unary("not", self)
 
     def cast(self, dtype: DType) -> Expr:
+        """The value in another dtype. Raises TypeError for what is no DType, such as a dtype of NumPy."""
+        if not isinstance(dtype, DType):
+            raise TypeError(f"{dtype!r} is no type to cast to: give a DType, such as F32 or x.dtype")
         return self if self.dtype == dtype else Cast(dtype, self)
 
     def __bool__(self) -> bool:
@@ -440,9 +444,14 @@ class Kernel:
 
 
 def expr(value: ExprLike, like: DType = I32) -> Expr:
-    """An Expr from a Python number, of dtype `like` (a float given for an integer dtype becomes float32)."""
+    """An Expr from a Python number, of dtype `like` (a float given for an integer dtype becomes float32). Raises
+    TypeError for what is neither."""
     if isinstance(value, Expr):
         return value
+    if not isinstance(value, int | float):
+        if not isinstance(value, Real):  # scalars of NumPy are
+            raise TypeError(f"an operand is a {type(value).__name__}: give an expression, such as x[i], or a number")
+        value = int(value) if isinstance(value, Integral) else float(value)
     if isinstance(value, bool):
         return Const(value, BOOL if like == BOOL else like)
     if isinstance(value, float) and not like.is_float:
@@ -451,13 +460,16 @@ def expr(value: ExprLike, like: DType = I32) -> Expr:
 
 
 def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
-    """A Binary of two operands of one dtype; a Python number takes the other operand's dtype."""
-    if isinstance(a, Expr):
-        b = expr(b, a.dtype)
-    elif isinstance(b, Expr):
-        a = expr(a, b.dtype)
-    assert isinstance(a, Expr)
-    assert isinstance(b, Expr)
-    if a.dtype != b.dtype:
-        raise TypeError(f"{op}: operands of different dtypes: {a.dtype} and {b.dtype}")
-    return Binary(op, a, b)
+    """A Binary of two operands of one dtype; a Python number takes the other operand's dtype. Raises TypeError for
+    operands of two dtypes."""
+    x, y = operands(a, b)
+    if x.dtype != y.dtype:
+        raise TypeError(f"{op}: operands of different dtypes: {x.dtype} and {y.dtype}")
+    return Binary(op, x, y)
+
+
+def operands(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
+    """Both as expressions: a number takes the other one's dtype, and of two numbers the second that of the first."""
+    if not isinstance(a, Expr):
+        a = expr(a, b.dtype) if isinstance(b, Expr) else expr(a)
+    return a, expr(b, a.dtype)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from operator import index
 
 from ..dtypes import I32, DType
 from .affine import Affine, affine
@@ -20,9 +21,19 @@ Size = int | Expr
 
 
 def size(value: Size) -> Size:
-    """The canonical form, in which equal sizes are equal: a number wherever there is only one value."""
+    """The canonical form, in which equal sizes are equal: a number wherever there is only one value. Raises TypeError
+    for what is neither an integer nor an expression of int32."""
     if isinstance(value, int):
         return value
+    if not isinstance(value, Expr):
+        try:
+            return index(value)  # of NumPy
+        except TypeError:
+            raise TypeError(
+                f"a size is a {type(value).__name__}: give an integer, or an expression of sizes; // divides"
+            ) from None
+    if value.dtype != I32:
+        raise TypeError(f"a size is an expression of int32, not of {value.dtype}")
     form = affine(simplify_expr(value))
     terms = sorted(form.terms, key=lambda term: print_node(term[0]))
     return Affine(tuple(terms), form.constant).to_expr() if terms else form.constant

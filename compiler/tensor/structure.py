@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 from ..ir.construct import all_of
 from ..ir.nodes import Const, Expr, Scalar
 from ..ir.rewrite import substitute
-from ..ir.sizes import Size, capacities, capacity, counter_of, equal, larger, least, number, size
+from ..ir.sizes import Size, capacities, capacity, counter_of, equal, larger, least, number, shown, size
 from .computed_sizes import computed_size
 from .tensor import Tensor, compute, placeholder
 
@@ -99,7 +99,7 @@ def loop(
 ) -> tuple[list[Tensor], list[Tensor]]:
     """The carried values after a loop, and its stacked rows. The counter is a new scalar where none is given. `shapes`
     are those of what is carried before each iteration, by the counter, where they are not all those of `starts`: they
-    may grow."""
+    may grow. Raises TypeError where the body gives other shapes or dtypes, or another number of values."""
     if counter is None:
         counter = counter_of(f"{name}.t", trips)
     shapes = [t.shape for t in starts] if shapes is None else shapes
@@ -110,6 +110,7 @@ def loop(
         for i, (t, shape, n) in enumerate(zip(starts, shapes, extents, strict=True))
     ]
     nexts, rows = body(counter, inside)
+    _check_carried(name, nexts, [replace(t, sizes=after(t.shape, counter, counter + 1)) for t in inside])
     if trips == 0:
         return [_copy(f"{name}.final{i}", t) for i, t in enumerate(starts)], [
             compute(f"{name}.rows{i}", (0, *t.shape), (), lambda *_, t=t: Const(0).cast(t.dtype))
@@ -130,6 +131,18 @@ def loop(
     return finals, [
         _result(structure, first + i, f"{name}.rows{i}", t, (structure.trips, *t.shape)) for i, t in enumerate(rows)
     ]
+
+
+def _check_carried(name: str, nexts: Sequence[Tensor], expected: Sequence[Tensor]) -> None:
+    """Raises TypeError unless the next carried values are like the expected ones."""
+    if len(nexts) != len(expected):
+        raise TypeError(f"the body of loop {name} gives {len(nexts)} next values of the {len(expected)} carried ones")
+    for i, (t, like) in enumerate(zip(nexts, expected, strict=True)):
+        if t.dtype != like.dtype or t.rank != like.rank or not all(map(equal, t.shape, like.shape)):
+            raise TypeError(
+                f"the body of loop {name} gives {t.dtype}{shown(t.shape)} as carried value {i}, which is "
+                f"{like.dtype}{shown(like.shape)}"
+            )
 
 
 def after(shape: Sequence[Size], counter: Scalar, iterations: Expr) -> tuple[Size, ...]:

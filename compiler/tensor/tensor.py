@@ -162,11 +162,17 @@ def compute(
     """A tensor of `shape` with element `body(*axes)`; the dtype is that of the expression.
 
     `reads` lists the tensors that `body` may read (None is ignored; those not read are dropped). Raises InputError for
-    too many dimensions.
+    too many dimensions, TypeError for a body that gives no expression or reads another tensor, and BoundsError for one
+    that may read beyond a tensor's elements.
     """
     check_rank(len(shape), f"the result of {name!r}")
     axes = tuple(axis(axis_name(d), extent) for d, extent in enumerate(shape))
     value = body(*axes)
+    if not isinstance(value, Expr):
+        raise TypeError(
+            f"the body of {name} gives a {type(value).__name__}, not an expression: read elements as x[i], and give a "
+            "number as number(1, F32)"
+        )
     used = {load.buffer for load in loads(value)}
     kept = tuple(dict.fromkeys(t for t in reads if t is not None and t.buffer in used))
     missing = used - {t.buffer for t in kept}
@@ -178,8 +184,11 @@ def compute(
 def reduce(op: str, extents: Sequence[Size], value: Callable[..., Expr], init: int | float | None = None) -> Expr:
     """The reduction of `value(*axes)` over axes of `extents`; `op` is one of Reduce, max_nan of integers is max.
 
-    The start is the operation's neutral element unless `init` is given. Use it as the whole body of a `compute`.
+    The start is the operation's neutral element unless `init` is given. Use it as the whole body of a `compute`. Raises
+    ValueError for another `op`.
     """
+    if op not in COMBINE:
+        raise ValueError(f"there is no reduction {op!r}: give one of {', '.join(COMBINE)}")
     axes = tuple(axis(f"r{d}", extent) for d, extent in enumerate(extents))
     element = value(*axes)
     dtype = element.dtype

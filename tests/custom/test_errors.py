@@ -104,6 +104,38 @@ def test_a_file_that_defines_nothing(tmp_path: Path, text: str, words: str) -> N
         ),
         ("    return apply(call, 'Softmax', call.input(0), axs=1)\n", "Softmax does not read the attribute 'axs'"),
         ("    return apply_all(call, 'Relu', call.input(0), outputs=2)[1]\n", "Relu has 1 outputs here, not 2"),
+        (
+            "    return apply(call, 'Mul', call.input(0), 2.0)\n",
+            "input 1 of Mul is a float: give a tensor, an array of",
+        ),
+        ("    return pointwise(call, lambda x: x * call.input(0), call.input(0))\n", "an operand is a Tensor: give an"),
+        (
+            "    return pointwise(call, lambda x: 1.0, call.input(0))\n",
+            "the body of it gives a float, not an expression",
+        ),
+        (
+            "    return pointwise(call, lambda x: select(x == 0, x, -x), call.input(0))\n",
+            "the condition is False, not a",
+        ),
+        ("    return pointwise(call, lambda x: x.cast('float32'), call.input(0))\n", "'float32' is no type to cast to"),
+        ("    return compute('y', (2, 3 / 2), (), lambda *_: number(0, F32))\n", "a size is a float: give an integer"),
+        (
+            "    x = call.input(0)\n    return reduce_axes('y', 'mean', x.shape, (1,), (x,), lambda *i: x[i])\n",
+            ":5: com.example.Twice (node 'it'): the definition failed with ValueError: there is no reduction 'mean'",
+        ),
+        (
+            "    x = call.input(0)\n    return reduce_axes('y', 'sum', x.shape, (-1,), (x,), lambda *i: x[i])\n",
+            "axes [-1] are not all dimensions of [2, 3]: count them from 0 on",
+        ),
+        (
+            "    x = call.input(0)\n    return loop('l', 3, [x], lambda t, c: ([c[0], x], []))[0]\n",
+            "the body of loop l gives 2 next values of the 1 carried ones",
+        ),
+        (
+            "    x = call.input(0)\n"
+            "    return loop('l', 3, [x], lambda t, c: ([compute('n', (2, 3), (), lambda *_: number(t))], []))[0]\n",
+            "the body of loop l gives int32[2, 3] as carried value 0, which is float32[2, 3]",
+        ),
     ],
 )
 def test_a_definition_that_fails(tmp_path: Path, body: str, words: str) -> None:
@@ -123,7 +155,7 @@ def test_outputs_and_attributes_of_nodes(tmp_path: Path) -> None:
     )
     text = message(tmp_path / "ops.py", a_model(factor=3), UnsupportedError)
     assert "attribute factor is an integer, where a float is expected" in text
-    assert "(defined at ops.py:2)" in text
+    assert "(ops.py:4, in the definition of com.example.Twice)" in text
     inner = helper.make_graph([], "inner", [], [])
     assert "attribute 'factor' is a graph" in message(tmp_path / "ops.py", a_model(factor=inner), UnsupportedError)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from ...ir.construct import unary
 from ...ir.nodes import Const, Expr
 from ...ir.reduction import Reduce
-from ...ir.sizes import Size, is_one
+from ...ir.sizes import Size, is_one, shown
 from ...tensor import Tensor, compute, reduce
 
 
@@ -42,8 +42,11 @@ def reduce_axes(
 ) -> Tensor:
     """`value(*index)`, over indices of `shape`, reduced along `axes` (ascending, from the front).
 
-    The result lacks these dimensions, or has them with extent 1 where `keepdims`.
+    The result lacks these dimensions, or has them with extent 1 where `keepdims`. Raises ValueError for axes that
+    `shape` lacks, negative ones among them.
     """
+    if not set(axes) <= set(range(len(shape))):
+        raise ValueError(f"axes {list(axes)} are not all dimensions of {shown(shape)}: count them from 0 on")
     kept = [d for d in range(len(shape)) if d not in axes]
     out: list[Size] = [1 if d in axes else shape[d] for d in range(len(shape)) if keepdims or d not in axes]
 
