@@ -49,11 +49,11 @@ def inline_functions(model: onnx.ModelProto, source: Source, custom: CustomOpera
             copy = onnx.ModelProto()
             copy.CopyFrom(model)
             write_defaults((n for n in copy.graph.node if n.op_type == op), versions[""])
-            if schema.has_context_dependent_function and any(  # type: ignore[attr-defined]
-                "" in n.input for n in copy.graph.node if (n.domain, n.op_type) == kind
-            ):
-                _call_bodies(copy, schema)
             try:
+                if schema.has_context_dependent_function and any(  # type: ignore[attr-defined]
+                    "" in n.input for n in copy.graph.node if (n.domain, n.op_type) == kind
+                ):
+                    _call_bodies(copy, schema)
                 expanded = _expanded(copy, kind)
             except (RuntimeError, ValueError):  # of a body that ONNX does not make for these types
                 continue
