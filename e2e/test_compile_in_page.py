@@ -208,7 +208,7 @@ def bad_model(kind: str, folder: Path) -> Path:
             path.write_bytes(DIGITS.read_bytes()[:100_000])
             return path
         case "unsupported":
-            return small_model(folder / "unsupported.onnx", "RandomNormalLike")
+            return small_model(folder / "unsupported.onnx", "RegexFullMatch")
         case "free dimensions":
             return small_model(folder / "free.onnx", shape=("batch", 3))
         case _:

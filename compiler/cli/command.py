@@ -226,8 +226,9 @@ def main(
     page_memory: int | None,
     debug: bool,
 ) -> None:
-    """Compile MODEL (a file of ONNX, TFLite, Keras or TensorFlow.js, or an https:// or hf:// address of one) into a
-    folder that any web server can host.
+    """Compile MODEL into a folder that any web server can host. MODEL is a file of ONNX, TFLite, Keras, TensorFlow,
+    TensorFlow.js, Caffe, MXNet, Core ML or PyTorch (.pt2), the folder of a SavedModel or of an .mlpackage, or an
+    https:// or hf:// address.
 
     \b
     Example:  webnn-compile resnet18.onnx --out bundle/ --shape input=1x3x224x224

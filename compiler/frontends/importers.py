@@ -286,6 +286,9 @@ def find_importer(model: Model) -> Importer:
     if not isinstance(model, bytes):
         fitting += [i for i in IMPORTERS if i.is_folder(Path(model))]
     fitting += [i for i in IMPORTERS if suffix in i.suffixes]
+    if not fitting and isinstance(model, str | Path) and Path(model).is_dir():
+        folders = " or ".join(f"{i.inside} ({i.name})" for i in IMPORTERS if i.inside)
+        raise InputError(f"{model} is a folder without a model; give a folder that holds {folders}, or a file")
     if fitting or not head:
         return (*fitting, IMPORTERS[0])[0]
     other = other or find_other_format(b"", suffix)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 FROM_PYTORCH = "export the model to ONNX, with torch.onnx.export(model, inputs, 'model.onnx')"
 TO_ONNX = f"{FROM_PYTORCH} in PyTorch; save it as a SavedModel in TensorFlow, and give its folder"
+_FROM_TREES = "convert it to ONNX, with onnxmltools.convert_"
+_FROM_SCIKIT = "convert it to ONNX, with skl2onnx.to_onnx(model, examples)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,14 @@ OTHER_FORMATS = (
     OtherFormat("a Git LFS pointer, not the model itself", "fetch it with `git lfs pull`", b"version https://git-lfs"),
     OtherFormat("a zip archive (perhaps a PyTorch checkpoint)", FROM_PYTORCH, b"PK\x03\x04", 0, (".pt", ".pth")),
     OtherFormat("a Python pickle (perhaps a PyTorch checkpoint)", FROM_PYTORCH, b"\x80\x02", 0, (".pkl",)),
+    *(
+        OtherFormat("a Python pickle (perhaps a model of scikit-learn)", _FROM_SCIKIT, start, 0, (".joblib",))
+        for start in (b"\x80\x03", b"\x80\x04", b"\x80\x05")
+    ),
+    OtherFormat("a model of LightGBM", f"{_FROM_TREES}lightgbm", b"tree\nversion="),
+    OtherFormat("a model of XGBoost", f"{_FROM_TREES}xgboost", b"{L\0\0\0\0\0\0\0\x07learner", 0, (".ubj",)),
+    OtherFormat("weights of a language model (GGUF)", "export the model that they were made from to ONNX", b"GGUF"),
+    OtherFormat("XML (perhaps a model of OpenVINO)", "give the model that it was converted from", b"<?xml"),
     OtherFormat("weights without a model (safetensors)", FROM_PYTORCH, b"\0\0\0\0{", 4, (".safetensors",)),
     OtherFormat(
         "a model in onnxruntime's own format", "give the .onnx file that it was made from", b"ORTM", 4, (".ort",)

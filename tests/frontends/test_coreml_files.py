@@ -60,7 +60,7 @@ def test_a_package(stored: str, tmp_path: Path) -> None:
 
 def test_a_folder_is_known_by_its_manifest(tmp_path: Path) -> None:
     assert find_importer(linear().package(tmp_path / "net")).name == "Core ML"
-    with pytest.raises(InputError, match="is a folder; give the path of an ONNX file"):
+    with pytest.raises(InputError, match="is a folder without a model; give a folder that holds saved_model"):
         import_model(tmp_path)
 
 

@@ -63,6 +63,15 @@ def test_a_model_may_begin_with_any_field(first: Any) -> None:
         ("net.bin", b"\x80\x02}q\0", r"a Python pickle .*; export the model to ONNX, with torch\.onnx\.export"),
         ("net.safetensors", b'\x08\x02\0\0\0\0\0\0{"a":{}}', "weights without a model.*; export"),
         ("net.ort", b"\x1c\0\0\0ORTM rest", r"a model in onnxruntime's own format; give the \.onnx file"),
+        ("net.joblib", b"\x80\x05\x95 rest", r"a Python pickle \(perhaps a model of scikit-learn\); .*skl2onnx"),
+        (
+            "net.txt",
+            b"tree\nversion=v4\n",
+            "a model of LightGBM; convert it to ONNX, with onnxmltools.convert_lightgbm",
+        ),
+        ("net.ubj", b"{L\0\0\0\0\0\0\0\x07learner{", "a model of XGBoost; .*onnxmltools.convert_xgboost"),
+        ("net.gguf", b"GGUF\x03\0\0\0", r"weights of a language model \(GGUF\); export"),
+        ("net.xml", b"<?xml version='1.0'?>\n<net>", r"XML \(perhaps a model of OpenVINO\); give the model"),
         ("page.html", b"\n <!DOCTYPE html>", "a text file, .*; download the model again"),
         (
             "pointer",
@@ -86,7 +95,7 @@ def test_what_nothing_knows_gets_the_supported_formats(tmp_path: Path) -> None:
     )
     refused(tmp_path / "notes.txt", rf"^notes\.txt {message}")
     refused(bytes(100), f"^the model {message}")
-    refused(tmp_path, "is a folder; give the path of an ONNX file")
+    refused(tmp_path, "is a folder without a model; give a folder that holds saved_model")
     refused(tmp_path / "none.tflite", r"none\.tflite: there is no such file")
     refused(7, r"an object of type int is no model; give a path, bytes, or a model of ONNX \(\.onnx\), TFLite")
 
