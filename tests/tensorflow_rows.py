@@ -306,4 +306,21 @@ def _slices() -> Iterator[Row]:
     yield Row("nms_v5", "NonMaxSuppressionV5", [boxes, scores, c(25), *limits, c(0, "float32")], padded, (0, 1, 2))
 
 
-ROWS = [*_unary(), *_binary(), *_reductions(), *_products(), *_images(), *_movement(), *_slices()]
+def _windows() -> Iterator[Row]:
+    for lower, upper in ((0, -1), (-1, 0), (1, 2)):
+        yield Row(f"band_{lower}_{upper}", "MatrixBandPart", [x(2, 4, 5), c(lower, "int64"), c(upper, "int64")])
+    yield Row("band_bool", "MatrixBandPart", [b(5, 4), c(-1), c(0)])
+
+    def patches(name: str, image: Operand, size: int, stride: int, rate: int, padding: str) -> Row:
+        numbers = {"ksizes": size, "strides": stride, "rates": rate}
+        attributes = {key: [1, n, n, 1] for key, n in numbers.items()}
+        return Row(f"patches_{name}", "ExtractImagePatches", [image], {**attributes, "padding": padding})
+
+    yield patches("blocks", x(2, 6, 4, 3), 2, 2, 1, "VALID")
+    yield patches("rest", x(2, 7, 5, 3), 2, 2, 1, "VALID")
+    yield patches("overlapping", x(1, 9, 8, 2), 3, 2, 1, "SAME")
+    yield patches("dilated", x(1, 9, 8, 2), 3, 1, 2, "VALID")
+    yield patches("apart", x(1, 9, 8, 2), 2, 3, 1, "SAME")
+
+
+ROWS = [*_unary(), *_binary(), *_reductions(), *_products(), *_images(), *_movement(), *_slices(), *_windows()]

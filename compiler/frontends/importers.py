@@ -283,12 +283,14 @@ def find_importer(model: Model) -> Importer:
         (i for i in IMPORTERS if i.recognised(head) >= least),
         key=lambda i: (-i.recognised(head), suffix not in i.suffixes),
     )
+    named = [i for i in IMPORTERS if suffix in i.suffixes]
     if not isinstance(model, bytes):
         fitting += [i for i in IMPORTERS if i.is_folder(Path(model))]
-    fitting += [i for i in IMPORTERS if suffix in i.suffixes]
-    if not fitting and isinstance(model, str | Path) and Path(model).is_dir():
-        folders = " or ".join(f"{i.inside} ({i.name})" for i in IMPORTERS if i.inside)
-        raise InputError(f"{model} is a folder without a model; give a folder that holds {folders}, or a file")
+        _check_folder(Path(model), [*fitting, *named])
+    if named and not fitting and other is not None and suffix not in other.models:
+        article = "an" if named[0].name in ("ONNX", "MXNet") else "a"
+        raise InputError(f"{name} is not {article} {named[0].name} model but {other.what}; {other.advice}")
+    fitting += named
     if fitting or not head:
         return (*fitting, IMPORTERS[0])[0]
     other = other or find_other_format(b"", suffix)
@@ -297,6 +299,19 @@ def find_importer(model: Model) -> Importer:
     if other is not None:
         raise InputError(f"{name} is not an {names} model but {other.what}; {other.advice}")
     raise InputError(f"{name} is not an {names} model; give a file of {_formats()}, or {TO_ONNX}")
+
+
+def _check_folder(path: Path, fitting: list[Importer]) -> None:
+    """Raises InputError for a folder that is no model, and for the file inside of a package, which is not read alone;
+    `fitting` are the importers for the path."""
+    of_folders = [i for i in IMPORTERS if i.inside is not None]
+    for i in of_folders:
+        folder = path.absolute().parent
+        if path.name == i.inside and i not in fitting and folder.suffix.lower() in i.suffixes:
+            raise InputError(f"{path} is a part of a {i.name} model; give its folder: {folder}")
+    if path.is_dir() and not any(i.is_folder(path) for i in of_folders):
+        folders = " or ".join(f"{i.inside} ({i.name})" for i in of_folders)
+        raise InputError(f"{path} is a folder without a model; give a folder that holds {folders}, or a file")
 
 
 def _formats() -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ..errors import InputError
+from .other_formats import GIT_LFS
 
 _FLAGS = ("O_BINARY", "O_CLOEXEC", "O_NOCTTY", "O_NOINHERIT", "O_NONBLOCK")
 """The flags that the system has: without O_NONBLOCK, opening a pipe waits for a writer."""
@@ -59,7 +60,7 @@ def read_file(path: Path, what: str, limit: float = float("inf")) -> bytes:
                     f"{path} has {size} bytes, and {what} has fewer than {limit}; save the model with "
                     "its weights as external data"
                 )
-            return file.read()
+            return _itself(file.read(), path)
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file; check the path") from None
     except NotRegular:
@@ -68,3 +69,10 @@ def read_file(path: Path, what: str, limit: float = float("inf")) -> bytes:
         raise InputError(f"{path} cannot be read: {error.strerror}; check its permissions") from None
     except ValueError as error:
         raise InputError(f"{str(path)!r} can be no path ({error}); give the path of {what}") from None
+
+
+def _itself(data: bytes, path: Path) -> bytes:
+    """The bytes of a file, which a clone without Git LFS lacks."""
+    if data.startswith(GIT_LFS.first_bytes):
+        raise InputError(f"{path} is {GIT_LFS.what}; {GIT_LFS.advice}")
+    return data

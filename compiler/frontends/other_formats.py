@@ -12,18 +12,31 @@ _FROM_SCIKIT = "convert it to ONNX, with skl2onnx.to_onnx(model, examples)"
 
 @dataclass(frozen=True, slots=True)
 class OtherFormat:
-    """Has `first_bytes` from `offset` on, or one of `suffixes`."""
+    """Has `first_bytes` from `offset` on, or one of `suffixes`. Models whose files begin so, too, have one of the
+    suffixes `models`."""
 
     what: str
     advice: str
     first_bytes: bytes
     offset: int = 0
     suffixes: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
 
+
+GIT_LFS = OtherFormat(
+    "a Git LFS pointer, not the file itself", "fetch it with `git lfs pull`", b"version https://git-lfs"
+)
 
 OTHER_FORMATS = (
-    OtherFormat("a Git LFS pointer, not the model itself", "fetch it with `git lfs pull`", b"version https://git-lfs"),
-    OtherFormat("a zip archive (perhaps a PyTorch checkpoint)", FROM_PYTORCH, b"PK\x03\x04", 0, (".pt", ".pth")),
+    GIT_LFS,
+    OtherFormat(
+        "a zip archive (perhaps a PyTorch checkpoint)",
+        f"unpack it and give the file or folder inside, or {FROM_PYTORCH}",
+        b"PK\x03\x04",
+        0,
+        (".pt", ".pth"),
+        (".keras", ".pt2"),
+    ),
     OtherFormat("a Python pickle (perhaps a PyTorch checkpoint)", FROM_PYTORCH, b"\x80\x02", 0, (".pkl",)),
     *(
         OtherFormat("a Python pickle (perhaps a model of scikit-learn)", _FROM_SCIKIT, start, 0, (".joblib",))

@@ -3,6 +3,7 @@ do."""
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +58,9 @@ def test_a_model_may_begin_with_any_field(first: Any) -> None:
         (
             "net.pt",
             b"PK\x03\x04 rest",
-            r"a zip archive \(perhaps a PyTorch checkpoint\); export .* torch\.onnx\.export",
+            r"a zip archive \(perhaps a PyTorch checkpoint\); unpack it .*, or export .* torch\.onnx\.export",
         ),
-        ("net.pt", b"some words", r"a zip archive \(perhaps a PyTorch checkpoint\); export .* torch\.onnx\.export"),
+        ("net.pt", b"some words", r"a zip archive \(perhaps a PyTorch checkpoint\); unpack it .*, or export"),
         ("net.bin", b"\x80\x02}q\0", r"a Python pickle .*; export the model to ONNX, with torch\.onnx\.export"),
         ("net.safetensors", b'\x08\x02\0\0\0\0\0\0{"a":{}}', "weights without a model.*; export"),
         ("net.ort", b"\x1c\0\0\0ORTM rest", r"a model in onnxruntime's own format; give the \.onnx file"),
@@ -98,6 +99,34 @@ def test_what_nothing_knows_gets_the_supported_formats(tmp_path: Path) -> None:
     refused(tmp_path, "is a folder without a model; give a folder that holds saved_model")
     refused(tmp_path / "none.tflite", r"none\.tflite: there is no such file")
     refused(7, r"an object of type int is no model; give a path, bytes, or a model of ONNX \(\.onnx\), TFLite")
+
+
+@pytest.mark.parametrize("suffix", sorted({s for i in IMPORTERS for s in i.suffixes}))
+def test_a_pointer_of_git_lfs_has_the_suffix_of_its_file(suffix: str, tmp_path: Path) -> None:
+    (tmp_path / f"net{suffix}").write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
+    refused(tmp_path / f"net{suffix}", rf"net\{suffix} is not an? .* but a Git LFS pointer.*; fetch it with `git lfs pull`")
+
+
+def test_weights_that_git_lfs_keeps(tmp_path: Path) -> None:
+    (tmp_path / "net.prototxt").write_text('layer { name: "r" type: "ReLU" bottom: "x" top: "y" }')
+    (tmp_path / "net.caffemodel").write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
+    refused(tmp_path / "net.prototxt", r"net\.caffemodel is a Git LFS pointer.*; fetch it with `git lfs pull`")
+
+
+def test_a_packed_folder_is_unpacked_first(tmp_path: Path) -> None:
+    for name in ("net.mlpackage", "net.pb"):
+        with zipfile.ZipFile(tmp_path / name, "w") as file:
+            file.writestr("net/saved_model.pb", b"")
+        refused(tmp_path / name, rf"{name} is not a .* model but a zip archive .*; unpack it and give the file or folder")
+
+
+def test_a_part_of_a_package(tmp_path: Path) -> None:
+    package = tmp_path / "net.mlpackage"
+    package.mkdir()
+    (package / "Manifest.json").write_text("{}")
+    refused(package / "Manifest.json", r"is a part of a Core ML model; give its folder: .*net\.mlpackage$")
+    (package / "Manifest.json").unlink()
+    refused(package, r"is a folder without a model; give a folder that holds .* Manifest\.json \(Core ML\)")
 
 
 def test_an_importer_in_the_table_is_used_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

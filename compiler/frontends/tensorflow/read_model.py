@@ -12,6 +12,7 @@ import numpy as np
 from google.protobuf import json_format
 
 from ...errors import InputError
+from ..beside_model import model_folders
 from ..open_file import read_model_file
 from .read_checkpoint import DAMAGES, Checkpoint
 from .read_graph import Function, Node, Ref, read_function, read_nodes, read_ref
@@ -72,12 +73,12 @@ def read_model(model: str | Path | bytes) -> Model:
         if not path.exists():
             raise InputError(f"{path.parent} is a folder without {SAVED_MODEL}; give the folder of a SavedModel")
     data, name = read_model_file(model if path is None else path, "a TensorFlow graph", "save or download")
-    if path is not None and path.name == SAVED_MODEL:
+    if path is not None and path.resolve().name == SAVED_MODEL:
         name = path.resolve().parent.name or SAVED_MODEL
     try:
         if data.startswith(b"\x08"):
             saved = CLASSES["SavedModel"].FromString(data)
-            return _of_saved_model(saved, name, None if path is None else path.parent / "variables")
+            return _of_saved_model(saved, name, None if path is None else _variables(path))
         graph = CLASSES["GraphDef"].FromString(data)
         if not graph.node:
             raise InputError(f"{name} is not a TensorFlow graph: it has no nodes; give another file")
@@ -87,6 +88,12 @@ def read_model(model: str | Path | bytes) -> Model:
             f"{name} is truncated or damaged: its {len(data)} bytes are not a whole TensorFlow graph "
             f"({type(error).__name__}: {error}); save or download it again"
         ) from None
+
+
+def _variables(path: Path) -> Path:
+    """The folder of the checkpoint beside the file, or where that is a link beside its target."""
+    folders = [folder / "variables" for folder in model_folders(path)]
+    return next((folder for folder in folders if folder.is_dir()), folders[0])
 
 
 def read_json_graph(content: Mapping[str, Any], weights: Mapping[str, Array], name: str) -> Model:

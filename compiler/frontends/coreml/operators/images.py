@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from onnx import TensorProto
 
 from ...converted_call import ConvertedCall
 from ..activations import linear
@@ -33,10 +33,18 @@ def resized(call: ConvertedCall, x: str, sizes: Sequence[int] | str, place: str,
 
 
 def scaled_sizes(call: ConvertedCall, x: str, rank: int, factors: Sequence[float]) -> str:
-    """The last two sizes of `x` times the factors, rounded down."""
-    own = call.node("Cast", [call.node("Shape", [x], start=rank - 2)], to=TensorProto.FLOAT)
-    scaled = call.node("Mul", [own, call.builder.constant(np.asarray(factors, np.float32), "factors")])
-    return call.node("Cast", [call.node("Floor", [scaled])], to=TensorProto.INT64)
+    """The last two sizes of `x` times the factors, rounded down: by integers alone, of which free sizes may be computed.
+    A factor is the simplest fraction that float32 rounds to it."""
+    fractions = [_simplest_fraction(f) for f in factors]
+    own = call.node("Shape", [x], start=rank - 2)
+    scaled = call.node("Mul", [own, call.integers([f.numerator for f in fractions])])
+    return call.node("Div", [scaled, call.integers([f.denominator for f in fractions])])
+
+
+def _simplest_fraction(factor: float) -> Fraction:
+    exact = Fraction(float(np.float32(factor)))
+    near = (exact.limit_denominator(10**digits) for digits in range(1, 8))
+    return next((f for f in near if np.float32(float(f)) == np.float32(factor)), exact)
 
 
 def _sampling(call: Call, sizes: Sequence[int]) -> str:

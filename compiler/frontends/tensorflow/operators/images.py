@@ -78,6 +78,34 @@ def _lrn(call: Call) -> str:
     return call.images.interleaved(y, 4, call.stem)
 
 
+def _patches(call: Call) -> str:
+    """At each place the pixels of its window, row by row, as channels. Pixels behind the border are 0."""
+    sizes, strides, rates = (call.numbers(name)[1:3] for name in ("ksizes", "strides", "rates"))
+    spans = [(size - 1) * rate + 1 for size, rate in zip(sizes, rates, strict=True)]
+    extents = (call.shape(0) or (None,) * 4)[1:3]
+    x = call.images.planar(call.read(0), 4)
+    if call.text("padding") == "SAME":
+        lacking = []
+        for n, span, step in zip(extents, spans, strides, strict=True):
+            if n is None:
+                raise call.unsupported("height and width of its operand must be known: give the model's input a size")
+            lacking.append(max(((n - 1) // step) * step + span - n, 0))
+        pads = [n // 2 for n in lacking] + [n - n // 2 for n in lacking]
+        x = call.node("Pad", [x, call.integers(pads), call.number_like(0, 0), call.integers([2, 3])])
+        extents = tuple((n or 0) + more for n, more in zip(extents, lacking, strict=True))
+    if spans == strides and len({*sizes, *spans}) == 1 and not any(n is None or n % sizes[0] for n in extents):
+        y = call.node("SpaceToDepth", [x], blocksize=sizes[0])
+        return call.images.interleaved(y, 4, call.stem)
+    parts = []
+    for row in range(sizes[0]):
+        for column in range(sizes[1]):
+            first = [row * rates[0], column * rates[1]]
+            # The last place of the window ends at the border, or before it.
+            last = [at + 1 - span or 2**31 - 1 for at, span in zip(first, spans, strict=True)]
+            parts.append(call.node("Slice", [x, *map(call.integers, (first, last, [2, 3], strides))]))
+    return call.images.interleaved(call.node("Concat", parts, axis=1), 4, call.stem)
+
+
 def _space_to_batch(call: Call) -> Batched:
     block, pads = call.listed(1, "the blocks"), call.constant(2, "the paddings").reshape(-1, 2)
     return Batched(call.read(0), tuple(block), tuple((int(a), int(b)) for a, b in pads))
@@ -107,6 +135,7 @@ OPERATORS: dict[str, Handler] = {
     "AvgPool3D": _pool("AveragePool"),
     "BatchToSpaceND": _batch_to_space,
     "DepthToSpace": _blocks("DepthToSpace"),
+    "ExtractImagePatches": _patches,
     "FusedBatchNorm": _fused_batch_norm,
     "FusedBatchNormV2": _fused_batch_norm,
     "FusedBatchNormV3": _fused_batch_norm,

@@ -179,6 +179,14 @@ def _reverse_sequence(call: Call) -> str:
     return call.node("ReverseSequence", [call.read(0), call.sizes(1)], **attributes)
 
 
+def _band_part(call: Call) -> str:
+    """Keeps so many diagonals below the main one, and so many above it; all where a number is negative."""
+    x = call.read(0)
+    lower, upper = (int(call.constant(i, "a number of diagonals")) for i in (1, 2))
+    x = call.node("Trilu", [x, call.integers(-lower)], upper=1) if lower >= 0 else x
+    return call.node("Trilu", [x, call.integers(upper)], upper=0) if upper >= 0 else x
+
+
 OPERATORS: dict[str, Handler] = {
     "CheckNumerics": _same,
     "Concat": _concat,
@@ -187,6 +195,7 @@ OPERATORS: dict[str, Handler] = {
     "ExpandDims": _expand_dims,
     "Identity": _same,
     "IdentityN": _all_same,
+    "MatrixBandPart": _band_part,
     "MirrorPad": _mirror_pad,
     "Pack": _pack,
     "Pad": _pad,
