@@ -57,7 +57,11 @@ OTHER_FORMATS = (
 def find_other_format(data: bytes, suffix: str = "") -> OtherFormat | None:
     """By the first bytes; by the suffix of the name, in lower case, where these say nothing."""
     for f in OTHER_FORMATS:
-        # White space may stand before text.
-        if data[f.offset :].startswith(f.first_bytes) or (f.first_bytes == b"<" and data.lstrip().startswith(b"<")):
+        # White space may stand before text; a message of protobuf may begin with the same bytes.
+        if data[f.offset :].startswith(f.first_bytes) or (f.first_bytes == b"<" and _is_markup(data)):
             return f
     return next((f for f in OTHER_FORMATS if suffix and suffix in f.suffixes), None)
+
+
+def _is_markup(data: bytes) -> bool:
+    return data.lstrip().startswith(b"<") and not any(n < 32 and not bytes([n]).isspace() for n in data[:64])
