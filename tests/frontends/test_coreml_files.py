@@ -119,6 +119,19 @@ def test_manifests(manifest: str, message: str, tmp_path: Path) -> None:
         import_model(path)
 
 
+def test_images_of_free_size_are_enlarged() -> None:
+    program = Program()
+    x = program.input("x", "float32", (1, 2, None, None), usual=(1, 2, 4, 4))
+    factors = {"scale_factor_height": 1.5, "scale_factor_width": 3.0}
+    program.output(program.op("upsample_nearest_neighbor", [("float32", (1, 2, None, None))], x=x, **factors)[0])
+    model = webnn_compile.compile(program.bytes(), dims={"x_2": (4, 8, 2), "x_3": (1, 9)})
+    for height, width in ((4, 9), (6, 5)):
+        image = real(1, 2, height, width)
+        rows = np.arange(height * 3 // 2) * 2 // 3
+        (got,) = model.run({"x": image}).values()
+        np.testing.assert_array_equal(got, image[:, :, rows].repeat(3, 3))
+
+
 def test_free_sizes_have_usual_ones(tmp_path: Path) -> None:
     path = linear("float32", rows=None).package(tmp_path / "net.mlpackage")
     assert [p.shape for p in describe_model(path).inputs] == [("x_0", 30)]

@@ -104,7 +104,9 @@ def test_what_nothing_knows_gets_the_supported_formats(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", sorted({s for i in IMPORTERS for s in i.suffixes}))
 def test_a_pointer_of_git_lfs_has_the_suffix_of_its_file(suffix: str, tmp_path: Path) -> None:
     (tmp_path / f"net{suffix}").write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
-    refused(tmp_path / f"net{suffix}", rf"net\{suffix} is not an? .* but a Git LFS pointer.*; fetch it with `git lfs pull`")
+    refused(
+        tmp_path / f"net{suffix}", rf"net\{suffix} is not an? .* but a Git LFS pointer.*; fetch it with `git lfs pull`"
+    )
 
 
 def test_weights_that_git_lfs_keeps(tmp_path: Path) -> None:
@@ -117,7 +119,9 @@ def test_a_packed_folder_is_unpacked_first(tmp_path: Path) -> None:
     for name in ("net.mlpackage", "net.pb"):
         with zipfile.ZipFile(tmp_path / name, "w") as file:
             file.writestr("net/saved_model.pb", b"")
-        refused(tmp_path / name, rf"{name} is not a .* model but a zip archive .*; unpack it and give the file or folder")
+        refused(
+            tmp_path / name, rf"{name} is not a .* model but a zip archive .*; unpack it and give the file or folder"
+        )
 
 
 def test_a_part_of_a_package(tmp_path: Path) -> None:

@@ -87,7 +87,8 @@ def dense(folder: Path, restored: bool = True) -> Path:
 def test_a_saved_model_by_its_folder_or_file(restored: bool, tmp_path: Path) -> None:
     folder = dense(tmp_path / "net", restored)
     data = real(2, 3)
-    for given in (folder, str(folder), folder / "saved_model.pb"):
+    (tmp_path / "link.pb").symlink_to(folder / "saved_model.pb")
+    for given in (folder, str(folder), folder / "saved_model.pb", tmp_path / "link.pb"):
         assert find_importer(given).name == "TensorFlow"
         got = webnn_compile.compile(given, dims={"x_0": 2}).run({"x": data})
         np.testing.assert_allclose(got["scores"], data @ WEIGHTS + BIAS, atol=1e-6)
