@@ -33,7 +33,7 @@ def resized(call: ConvertedCall, x: str, sizes: Sequence[int] | str, place: str,
 
 
 def scaled_sizes(call: ConvertedCall, x: str, rank: int, factors: Sequence[float]) -> str:
-    """The last two sizes of `x` times the factors, rounded down: by integers alone, of which free sizes may be computed.
+    """The last two sizes of `x` times the factors, rounded down: by integers alone, as free sizes are computed.
     A factor is the simplest fraction that float32 rounds to it."""
     fractions = [_simplest_fraction(f) for f in factors]
     own = call.node("Shape", [x], start=rank - 2)
