@@ -464,7 +464,7 @@ def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
     operands of two dtypes."""
     x, y = operands(a, b)
     if x.dtype != y.dtype:
-        raise TypeError(f"{op}: operands of different dtypes: {x.dtype} and {y.dtype}")
+        raise TypeError(f"{op}: operands of different dtypes: {x.dtype} and {y.dtype}; cast one of them")
     return Binary(op, x, y)
 
 
