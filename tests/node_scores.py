@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import onnx
 from drivers import missing
-from test_onnx_node_data import EXCLUDED, NAMES, NO_TENSORS, OPERATOR, REASONS, TYPES, operators, run
+from test_onnx_node_data import EXCLUDED, NAMES, OPERATOR, REASONS, TYPES, operators, run
 from webnn_compile.driver.targets import TARGETS
 from webnn_compile.errors import WebnnCompileError
 
@@ -52,7 +52,7 @@ def section(counts: Counts) -> str:
     """The text of the scores."""
     rows = [f"| {t} | {' | '.join(f'{n:,}' for n in counts[t])} |\n" for t in TARGETS if t in counts]
     reasons = []
-    for reason in (OPERATOR, TYPES, NO_TENSORS, *EXCLUDED):
+    for reason in (OPERATOR, TYPES, *EXCLUDED):
         names = [name for name, why in REASONS.items() if why == reason]
         first = {min(operators(name) - {"Cast", "Constant", "Equal", "Identity"} or operators(name)) for name in names}
         reasons.append(f"| {reason} | {len(names)} | {', '.join(sorted(first))} |\n")

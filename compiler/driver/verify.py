@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -168,8 +169,28 @@ def _session(onnxruntime: Any, options: Any, model: Path | bytes, level: object,
 
 
 def _run(session: Any, inputs: dict[str, Array]) -> dict[str, Array]:
+    """The outputs for `inputs`, both by the names of a compiled model, which has the tensors of sequences and optionals
+    one by one (`frontends/onnx/list_inputs`)."""
+    feeds = {port.name: _fed(port, inputs) for port in session.get_inputs()}
     names = [o.name for o in session.get_outputs()]
-    return {name: np.asarray(v) for name, v in zip(names, session.run(names, inputs), strict=True)}
+    results: dict[str, Array] = {}
+    for name, value in zip(names, session.run(names, feeds), strict=True):
+        if isinstance(value, list):
+            results |= {f"{name}.{i}": np.asarray(v) for i, v in enumerate(value)}
+        elif value is not None:
+            results[name] = np.asarray(value)
+    return results
+
+
+def _fed(port: Any, inputs: Mapping[str, Array]) -> Array | list[Array] | None:
+    """An input of the file, of those of the compiled model."""
+    if port.name in inputs:
+        return inputs[port.name]
+    names = takewhile(inputs.__contains__, (f"{port.name}.{i}" for i in count()))
+    tensors = [inputs[name] for name in names]
+    if "seq(" in port.type and (tensors or not port.type.startswith("optional(")):
+        return tensors
+    return tensors[0] if tensors else None
 
 
 def _fixed(session: Any, constants: Mapping[str, Array]) -> dict[str, Array]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from onnx import AttributeProto, TensorProto, helper
 from onnx_models import model, node, random
-from webnn_compile.errors import UnsupportedError
+from webnn_compile.errors import InputError, UnsupportedError
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.frontends.onnx.handlers import is_supported
 from webnn_compile.frontends.onnx.problems import Problems
@@ -111,6 +111,9 @@ def test_sequence_input() -> None:
     proto = model([node("SequenceAt", ["s", "i"], ["y"], "at")], {}, ["y"])
     proto.graph.input.append(helper.make_tensor_sequence_value_info("s", TensorProto.FLOAT, None))
     proto.graph.input.append(helper.make_tensor_value_info("i", TensorProto.INT64, []))
+    with pytest.raises(InputError, match=r"input 's' is a sequence, of float; say how many tensors it has: --dim s=2"):
+        import_model(proto)
+    proto.graph.input[0].type.sequence_type.elem_type.tensor_type.elem_type = TensorProto.STRING
     with pytest.raises(UnsupportedError, match="input 's' is a sequence"):
         import_model(proto)
 

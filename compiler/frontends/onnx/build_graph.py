@@ -8,6 +8,7 @@ from dataclasses import replace
 import onnx
 
 from ...custom.table import CustomOperators
+from ...errors import InputError
 from ...graph.ir import Graph
 from .fix_shapes import InputShapes
 from .handlers import HANDLERS
@@ -33,8 +34,13 @@ def build_graph(
     """
     build = Import(model, shapes, types, weights, source, problems, HANDLERS, custom)
     build.nodes(model.graph.node, build.main)
-    outputs = [build.output(v.name) for v in model.graph.output]
+    outputs = [value for v in model.graph.output for value in build.outputs(v.name)]
     problems.raise_if_any()
-    results = [v for v in outputs if v is not None]
-    graph = build.main.builder.build(results, shapes.dimensions, build.main.refusals or ())
+    if not outputs:
+        names = ", ".join(repr(v.name) for v in model.graph.output)
+        raise InputError(
+            f"{source.name} computes nothing: of its outputs {names} each is an empty sequence, or an optional without "
+            "a value"
+        )
+    graph = build.main.builder.build(outputs, shapes.dimensions, build.main.refusals or ())
     return replace(graph, labels=source.labels)

@@ -9,9 +9,10 @@ import numpy as np
 import onnx
 
 from ...dtypes import BOOL
+from ...errors import UnsupportedError
 from ...graph.ir import Value
 from .import_nodes import Frame, Handler, Import
-from .items import Items, tensors
+from .items import Items, Lengths, gathered, spread, tensors
 from .loops import check_one_element, import_loop
 from .problems import Problems
 from .scans import import_scan
@@ -35,29 +36,45 @@ def _if(build: Import, node: onnx.NodeProto, name: str, inputs: Items, frame: Fr
         for s in wrong:
             build.report(s.problems)
         return [None] * len(node.output)
+    lengths = next(s.lengths for s in sides if s.outputs is not None)
+    if not wrong and sides[0].lengths != sides[1].lengths:
+        raise UnsupportedError(
+            f"If (node {name!r}): its branches return sequences of different lengths, so its condition decides "
+            "how many tensors there are: fix what it depends on by --fix"
+        )
+    names = [m for o, n in zip(node.output, lengths, strict=True) for m in _names(build, o, n)]
     # The regions have equal outputs: a flag for each refused branch of either side, in the other side 0.
     own = [(s, text) for s in sides for _, text in s.refusals]
     regions = []
     for s in sides:
         flags = [v for other in sides for v in (other.flags if other is s else s.none_of(other))]
         regions.append(s.frame.builder.build([] if s.outputs is None else [*s.outputs, *flags]))
-    results = build.add_node("If", name, [condition], node.output, frame, tuple(regions), len(own) + len(wrong))
-    count = len(node.output)
+    results = build.add_node("If", name, [condition], names, frame, tuple(regions), len(own) + len(wrong))
+    count = len(names)
     texts = [text for _, text in own] + [_refusal(build, node, name, s, reason) for s in wrong]
     for value, text in zip(results[count:], texts, strict=True):
         assert value is not None
         assert frame.refusals is not None
         frame.refusals.append((value, text))
-    return results[:count]
+    return gathered(results[:count], lengths)
+
+
+def _names(build: Import, output: str, length: int | None) -> list[str]:
+    """The names of the tensors that an output is."""
+    if length is None:
+        return [output]
+    return [build.fresh(f"{output}.tensor") if output else "" for _ in range(length)]
 
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """A branch: its frame, and its outputs, or None and the problems that it has."""
+    """A branch: its frame, and its outputs, which are items of so many tensors, or None and the problems that it
+    has."""
 
     name: str
     frame: Frame
     outputs: list[Value] | None
+    lengths: Lengths
     problems: Problems
 
     @property
@@ -77,11 +94,13 @@ class _Side:
 
 def _side(build: Import, name: str, side: str, graph: onnx.GraphProto, frame: Frame) -> _Side:
     inner = replace(build.inside(frame, f"{name}.{side}"), refusals=None if frame.refusals is None else [])
-    items: Sequence[Value | None] = [None]
+    values: Sequence[Value | None] = [None]
+    lengths: Lengths = []
     with build.attempt(inner) as attempt:
-        items = tensors(name, build.subgraph(graph, {}, inner))
-    outputs = [v for v in items if v is not None]
-    return _Side(side, inner, outputs if len(outputs) == len(items) and attempt.is_good else None, attempt.problems)
+        values, lengths = spread(name, build.subgraph(graph, {}, inner))
+    outputs = [v for v in values if v is not None]
+    is_good = len(outputs) == len(values) and attempt.is_good
+    return _Side(side, inner, outputs if is_good else None, lengths, attempt.problems)
 
 
 def _refusal(build: Import, node: onnx.NodeProto, name: str, side: _Side, reason: str | None) -> str:

@@ -23,6 +23,7 @@ from .fix_inputs import fix_inputs
 from .fix_shapes import FreeDimensions, fix_shapes
 from .handlers import is_supported
 from .inline_functions import inline_functions
+from .list_inputs import list_inputs
 from .problems import Problems
 from .read_model import Source, read_model
 from .separate_weights import separate_weights
@@ -99,6 +100,7 @@ def _import(proto: onnx.ModelProto, source: Source, inputs: ModelInputs) -> Grap
     sort_nodes(skeleton)
     custom = inputs.operators
     problems = Problems(source.name, check_model(skeleton, source), partial(is_supported, custom=custom), custom)
+    inputs = list_inputs(skeleton, inputs, source)
     skeleton = inline_functions(skeleton, source, custom)
     try:
         shapes = fix_shapes(skeleton, inputs, weights, source)

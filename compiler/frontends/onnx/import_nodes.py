@@ -21,7 +21,7 @@ from .check_model import names_read
 from .check_node import check_node
 from .deciding_inputs import DecidingInputs
 from .fix_shapes import InputShapes
-from .items import Item, Items
+from .items import Item, Items, Listed, Stacked
 from .problems import Problems, is_onnx
 from .read_attributes import read_attributes
 from .read_constant import read_constant
@@ -110,22 +110,31 @@ class Import:
                 if output:
                     frame.scope[output] = value
 
-    def output(self, name: str) -> Value | None:
-        """The graph output `name`."""
+    def outputs(self, name: str) -> list[Value]:
+        """The graph output `name`: for a sequence one for each of its tensors, `name`.0 and so on, none for an optional
+        without a value, and none where there is a problem."""
+        item = self.lookup(name, self.main)
+        match item:
+            case Value():
+                return [self._output(item, name)]
+            case Listed():
+                return [self._output(value, self.fresh(f"{name}.{i}")) for i, value in enumerate(item.items)]
+            case Stacked():
+                self._problems.add(f"output {name!r} is a sequence of as many tensors as a run decides")
+        return []
+
+    def _output(self, value: Value, name: str) -> Value:
+        """`value` as an output of this name."""
         builder = self.main.builder
-        value = self.lookup(name, self.main)
-        if value is not None and not isinstance(value, Value):
-            self._problems.add(f"output {name!r} is a sequence, or an optional")
-        if not isinstance(value, Value):
-            return None
         if value.name != name or value in self._bound:
             data = builder.constant_of(value)
             if data is not None:
                 value = builder.constant(name, data)
             else:
                 node_name = self._node_names.fresh(f"Identity_{name}")
-                (value,) = builder.node("Identity", node_name, [value], {}, [name], self._opsets[""])
-                assert value is not None
+                (copied,) = builder.node("Identity", node_name, [value], {}, [name], self._opsets[""])
+                assert copied is not None
+                value = copied
         self._bound.add(value)
         return value
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import overload
 
 from ...errors import UnsupportedError
@@ -64,3 +65,22 @@ def tensors(name: str, items: Items) -> list[Value | None]:
     if len(values) < len(items):
         raise UnsupportedError(f"node {name!r}: a sequence, or an optional, passes through it at run time")
     return values
+
+
+Lengths = Sequence[int | None]
+"""How many tensors each item is: None for an item that is one."""
+
+
+def spread(name: str, items: Items) -> tuple[list[Value | None], Lengths]:
+    """The tensors that items are, of the node `name`, and how many each is. Raises UnsupportedError for an optional
+    without a value, and for a sequence of as many tensors as a run decides."""
+    spread_items: list[Value | None] = []
+    for item in items:
+        spread_items += item.items if isinstance(item, Listed) else tensors(name, [item])
+    return spread_items, [len(item.items) if isinstance(item, Listed) else None for item in items]
+
+
+def gathered(values: Sequence[Value | None], lengths: Lengths) -> list[Item | None]:
+    """The items of so many tensors."""
+    left = iter(values)
+    return [next(left) if n is None else Listed([v for v in islice(left, n) if v is not None]) for n in lengths]
