@@ -264,8 +264,8 @@ def _here(model: Model) -> Model:
 
 
 def find_importer(model: Model) -> Importer:
-    """By type, first bytes, of a folder by the file inside, then suffix. Raises InputError, with what to do, where none
-    fits."""
+    """The importer of a model, by its type, its first bytes, the file inside a folder, then the suffix of its name.
+    Raises InputError, with what to do, where none fits."""
     if not isinstance(model, str | Path | bytes):
         fitting = [i for i in IMPORTERS if i.is_model(model)]
         if not fitting:

@@ -73,7 +73,12 @@ def scalar_element(call: Call, index: int, what: str) -> Expr | None:
 
 
 def pointwise(call: Call, fn: Callable[..., Expr], *tensors: Tensor) -> Tensor:
-    """The tensor of `fn(element of each tensor)`, broadcast together."""
+    """The tensor whose elements are `fn` of an element of each tensor; their shapes are broadcast as ONNX does, and the
+    dtype is that of the expression. Raises UnsupportedError for shapes that do not broadcast, TypeError for operands
+    that are no tensors."""
+    for t in tensors:
+        if not isinstance(t, Tensor):
+            raise TypeError(f"an operand is a {type(t).__name__}: an array of NumPy becomes a tensor by constant()")
     return _pointwise(call, call.name, fn, tensors)
 
 

@@ -97,9 +97,11 @@ def loop(
     counter: Scalar | None = None,
     shapes: Sequence[Sequence[Size]] | None = None,
 ) -> tuple[list[Tensor], list[Tensor]]:
-    """The carried values after a loop, and its stacked rows. The counter is a new scalar where none is given. `shapes`
-    are those of what is carried before each iteration, by the counter, where they are not all those of `starts`: they
-    may grow. Raises TypeError where the body gives other shapes or dtypes, or another number of values."""
+    """The carried values after a loop of `trips` iterations, which begin as `starts`, and its rows, each stacked along
+    a new first dimension of `trips`. The counter is a new scalar where none is given; `condition` is the index of a
+    carried bool that has to hold for an iteration. `shapes` are those of what is carried before each iteration, by the
+    counter, where they are not all those of `starts`: they may grow. Raises TypeError where the body gives other shapes
+    or dtypes, or another number of values."""
     if counter is None:
         counter = counter_of(f"{name}.t", trips)
     shapes = [t.shape for t in starts] if shapes is None else shapes

@@ -150,7 +150,8 @@ def placeholder(name: str, shape: Sequence[Size], dtype: DType, extents: tuple[i
 
 
 def constant(name: str, data: np.ndarray, packs: str | None = None) -> Tensor:
-    """A tensor known at compile time; of words, `packs` names the type of the elements that they hold."""
+    """A tensor known at compile time, of the array's shape and dtype; of words, `packs` names the type of the elements
+    that they hold."""
     dtype = from_numpy(data.dtype)
     values = (int(data.min()), int(data.max())) if dtype.is_int and data.size else None
     return Tensor(Buffer(name, data.shape, dtype, values=values), data=data, packs=packs)

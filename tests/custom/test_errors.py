@@ -119,6 +119,7 @@ def test_a_file_that_defines_nothing(tmp_path: Path, text: str, words: str) -> N
         ),
         ("    return pointwise(call, lambda x: x.cast('float32'), call.input(0))\n", "'float32' is no type to cast to"),
         ("    return compute('y', (2, 3 / 2), (), lambda *_: number(0, F32))\n", "a size is a float: give an integer"),
+        ("    return pointwise(call, max, bytes(3))\n", "an operand is a bytes: an array of NumPy becomes a tensor by"),
         (
             "    x = call.input(0)\n    return reduce_axes('y', 'mean', x.shape, (1,), (x,), lambda *i: x[i])\n",
             ":5: com.example.Twice (node 'it'): the definition failed with ValueError: there is no reduction 'mean'",

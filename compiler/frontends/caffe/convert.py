@@ -118,7 +118,7 @@ def declared(i: Input) -> tuple[int | str, ...]:
 
 
 def usual_sizes(model: Model) -> dict[str, int]:
-    """By the name of a free dimension the size that the file has for it."""
+    """The size that the file has for each free dimension, by its name."""
     return {
         name: n
         for i in model.inputs

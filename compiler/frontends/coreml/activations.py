@@ -52,7 +52,7 @@ def linear(call: ConvertedCall, x: str, scale: float, offset: float) -> str:
 
 
 def gelu(call: ConvertedCall, x: str, mode: str) -> str | None:
-    """By the mode of Core ML; None for another one."""
+    """GELU in a mode of Core ML; None for another mode."""
     if mode in GELUS:
         return call.node("Gelu", [x], approximate=GELUS[mode])
     if mode != "SIGMOID_APPROXIMATION":

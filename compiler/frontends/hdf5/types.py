@@ -80,7 +80,7 @@ def read_type(at: Cursor) -> Datatype:
 
 
 def _real(size: int, exponent: int, fraction: int, order: str) -> Datatype:
-    """By the bits of the exponent and of the fraction."""
+    """The type of floats that have so many bits of exponent and of fraction."""
     if (size, exponent, fraction) == (2, 8, 7):
         return Datatype(size, np.dtype(f"{order}u2"), is_bfloat16=True)
     if (size, exponent, fraction) not in _FLOATS:

@@ -112,7 +112,7 @@ def _of_hdf5(data: bytes, name: str) -> tuple[Any, str, Weights]:
 
 
 def dialect_of(version: str) -> Dialect:
-    """By the version of Keras ("2.15.0")."""
+    """The dialect of a version of Keras ("2.15.0")."""
     return KERAS_2 if version.startswith(("1.", "2.")) else Dialect()
 
 

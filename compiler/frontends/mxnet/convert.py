@@ -110,7 +110,7 @@ def stated_shape(node: Node) -> tuple[int, ...]:
 
 
 def usual_sizes(model: Model) -> dict[str, int]:
-    """By the name of a free dimension the size that the file has for it."""
+    """The size that the file has for each free dimension, by its name."""
     declared = declared_inputs(model, {})
     return {
         name: n

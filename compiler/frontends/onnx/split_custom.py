@@ -87,7 +87,7 @@ class SplitModel:
         return bytes(helper.make_model(graph, opset_imports=imports, ir_version=version).SerializeToString())
 
     def _steps(self, custom: CustomOperators) -> tuple[Segment | CustomNode, ...]:
-        """By rounds: all that the custom nodes of earlier rounds allow, then the custom nodes that this allows."""
+        """Rounds of steps: all that custom nodes of earlier rounds allow, then the custom nodes that this allows."""
         round_of: dict[str, int] = {}
         plain: dict[int, list[onnx.NodeProto]] = {}
         own: dict[int, list[CustomNode]] = {}

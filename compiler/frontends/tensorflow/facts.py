@@ -1,5 +1,5 @@
 """A builder of ONNX models with facts of their values: element types, shapes as far as they are known, and small
-vectors of integers. TensorFlow's files do not tell shapes; the converter has to know ranks, at least."""
+vectors of integers. TensorFlow's files have no shapes; the converter needs the ranks, at least."""
 
 from __future__ import annotations
 

@@ -36,8 +36,8 @@ class Checkpoint:
 
     @cached_property
     def entries(self) -> dict[str, Any]:
-        """By name; none where there is no checkpoint. Raises InputError for a damaged one, and for what cannot be
-        read."""
+        """The entries by name; none where there is no checkpoint. Raises InputError for a damaged one, and for what
+        cannot be read."""
         if self._folder is None or not (self._folder / "variables.index").exists():
             return {}
         try:

@@ -55,7 +55,7 @@ def _lrn(call: Call) -> Value:
 
 
 def _batch_norm(call: Call) -> Value:
-    """By a mean and a variance that are stored times a factor; NVIDIA's has a scale and a bias, too."""
+    """Normalises by a mean and a variance that are stored times a factor; NVIDIA's has a scale and a bias, too."""
     p = call.parameters("batch_norm_param")
     if p.HasField("use_global_stats") and not p.use_global_stats:
         raise call.unsupported("it normalises by the batch; set use_global_stats: true to use the stored statistics")

@@ -126,7 +126,7 @@ def _pad(layer: Layer) -> Array:
 
 
 def _crop(layer: Layer) -> Array:
-    """By amounts at the borders, or to the size of a second operand, from an offset on."""
+    """Crops by amounts at the borders, or to the size of a second operand, from an offset on."""
     p, operands = layer.params, layer.operands
     axes = layer.integers([-2, -1])
     if len(operands) == 1:

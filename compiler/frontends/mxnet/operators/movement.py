@@ -68,7 +68,7 @@ def _flatten(call: Call) -> Value:
 
 
 def _reshape(call: Call) -> Value:
-    """By a shape of extents and codes: 0 keeps an axis, -1 is inferred, -2 keeps all that follow, -3 merges two axes,
+    """Reshapes by extents and codes: 0 keeps an axis, -1 is inferred, -2 keeps all that follow, -3 merges two axes,
     -4 splits one into the two extents behind it."""
     x, codes = call.x, call.numbers("shape", None)
     if call.flag("reverse"):

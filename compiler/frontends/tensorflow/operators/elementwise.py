@@ -88,7 +88,7 @@ def _cast(call: Call) -> str:
 
 
 def _atan2(call: Call) -> str:
-    """By the quadrant of (x, y)."""
+    """The angle of (x, y), by its quadrant."""
     y, x = call.read(0), call.read(1)
     zero, half, whole = (call.number_like(n, 0) for n in (0, pi / 2, pi))
     flat = call.node("Equal", [x, zero])
