@@ -14,6 +14,7 @@ import os
 import re
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from contextlib import suppress
 from email.message import Message
 from http.client import HTTPException, HTTPResponse
@@ -52,12 +53,15 @@ def _from_server(address: str, phase: Phase) -> Path:
     return path
 
 
-def _external(path: Path, folder: Path) -> list[Path]:
-    """The other files of a model, as far as they lie below its folder."""
+def _external(path: Path, folder: Path) -> Iterator[Path]:
+    """The other files of a model, as far as they lie below its folder. They are fetched as they come, since some refer
+    to more."""
     from .importers import files_beside
 
-    below = [Path(os.path.normpath(data)) for data in files_beside(path)]
-    return [data for data in below if data.is_relative_to(folder)]
+    seen: set[Path] = set()
+    while found := {Path(os.path.normpath(data)): None for data in files_beside(path)}.keys() - seen:
+        yield from sorted(data for data in found if data.is_relative_to(folder))
+        seen |= found
 
 
 def _from_hub(address: str, phase: Phase) -> Path:

@@ -98,6 +98,18 @@ def _beside_mxnet(path: Path) -> list[Path]:
     return files_beside(path)
 
 
+def _beside_tensorflow(path: Path) -> list[Path]:
+    from .tensorflow import files_beside
+
+    return files_beside(path)
+
+
+def _beside_coreml(path: Path) -> list[Path]:
+    from .coreml import files_beside
+
+    return files_beside(path)
+
+
 def _beside_tfjs(path: Path) -> list[Path]:
     from .tfjs import shards
 
@@ -207,7 +219,7 @@ IMPORTERS: list[Importer] = [
     _converted("TFLite", (".tflite",), ((4, b"TFL3"),), ("tflite", "flatbuffers")),
     _converted("Keras", (".keras", ".h5", ".hdf5"), _OF_KERAS),
     _converted("TensorFlow.js", (".json",), ((0, b"{"),), module="tfjs", beside=_beside_tfjs),
-    _converted("TensorFlow", (".pb",), _OF_SAVED_MODEL, inside="saved_model.pb"),
+    _converted("TensorFlow", (".pb",), _OF_SAVED_MODEL, beside=_beside_tensorflow, inside="saved_model.pb"),
     _converted("Caffe", (".prototxt", ".caffemodel"), _OF_CAFFE, beside=_beside_caffe),
     _converted("MXNet", (".params",), ((0, b"\x12\x01" + bytes(14)),), pattern=_OF_MXNET, beside=_beside_mxnet),
     _converted(
@@ -215,6 +227,7 @@ IMPORTERS: list[Importer] = [
         (".mlmodel", ".mlpackage"),
         ((0, b"\x08"),),
         module="coreml",
+        beside=_beside_coreml,
         pattern=_OF_COREML,
         inside="Manifest.json",
     ),

@@ -76,7 +76,7 @@ def test_weights_of_a_package_need_its_folder(tmp_path: Path) -> None:
         import_model(linear().bytes())
     path = linear().package(tmp_path / "net.mlpackage")
     (path / "Data" / "com.apple.CoreML" / "weights" / "weight.bin").unlink()
-    with pytest.raises(InputError, match="there is no such file"):
+    with pytest.raises(InputError, match=r"its weights 'weights/weight\.bin' are missing"):
         import_model(path)
 
 

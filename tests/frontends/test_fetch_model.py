@@ -13,10 +13,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import caffe_models
+import coreml_models
 import mxnet_models
 import numpy as np
 import onnx
 import pytest
+import tensorflow_graphs
 import webnn_compile
 from click.testing import CliRunner
 from onnx_models import model, node, random
@@ -142,6 +144,36 @@ def test_the_other_file_of_a_model_comes_along(name: str, server: Server, tmp_pa
     y = webnn_compile.compile(f"{server.url}/a/{name}").run({"x": x})["y"]
     np.testing.assert_allclose(y, x @ w.T, atol=1e-5)
     assert len({path for path, _, _ in server.requests}) == 2
+
+
+def test_variables_of_a_saved_model_come_along(server: Server, tmp_path: Path) -> None:
+    """Their index, and the shard that only it names."""
+    w, x = random((3, 4)), random((2, 3))
+    graph = tensorflow_graphs.Writer()
+    kernel = graph.node("VarHandleOp", [], "kernel", shared_name="kernel")
+    read = graph.node("ReadVariableOp", [kernel], "read")
+    rows = graph.placeholder("x", "float32", [2, 3])
+    graph.node("MatMul", [rows, read], "product", T=tensorflow_graphs.Type("float32"))
+    ports = {"x": ("x:0", "float32", (2, 3))}, {"y": ("product:0", "float32")}
+    tensorflow_graphs.write_saved_model(tmp_path / "net", graph, *ports)
+    tensorflow_graphs.write_checkpoint(tmp_path / "net" / "variables", {"kernel": w})
+    server.files = {f"/{p.relative_to(tmp_path)}": p.read_bytes() for p in tmp_path.rglob("net/**/*") if p.is_file()}
+    y = webnn_compile.compile(f"{server.url}/net/saved_model.pb").run({"x": x})["y"]
+    np.testing.assert_allclose(y, x @ w, atol=1e-5)
+    names = ("saved_model.pb", "variables/variables.index", "variables/variables.data-00000-of-00001")
+    assert [path for path, _, _ in server.requests] == [f"/net/{name}" for name in names]
+
+
+def test_weights_of_a_package_come_along(server: Server, tmp_path: Path) -> None:
+    program, w, x = coreml_models.Program(), random((5, 30)), random((2, 30))
+    weight = program.stored(w.tobytes(), "float32", w.shape)
+    rows = program.input("x", "float32", x.shape)
+    program.output(program.op("linear", [("float32", (2, 5))], x=rows, weight=weight)[0])
+    data = program.package(tmp_path / "net.mlpackage") / "Data" / "com.apple.CoreML"
+    server.files = {f"/{p.relative_to(data)}": p.read_bytes() for p in data.rglob("*") if p.is_file()}
+    (y,) = webnn_compile.compile(f"{server.url}/model.mlmodel").run({"x": x}).values()
+    np.testing.assert_allclose(y, x @ w.T, atol=1e-4)
+    assert [path for path, _, _ in server.requests] == ["/model.mlmodel", "/weights/weight.bin"]
 
 
 def test_external_data_comes_along(server: Server, tmp_path: Path) -> None:

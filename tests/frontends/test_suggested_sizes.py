@@ -45,6 +45,10 @@ MODELS = {
            }""",
         ["--dim h=224 --dim w=224", "--dim h=32..256,multiple=32 --dim w=32..256,multiple=32"],
     ),
+    "an image with its channels last": (
+        "(float[n, h, w, 3] x) => (y) { y = Transpose <perm = [0, 3, 1, 2]> (x) }",
+        ["--dim n=1 --dim h=224 --dim w=224", "--dim n=1..8 --dim h=1..128 --dim w=1..128"],
+    ),
     "an image without names": ("(float[?, ?, ?, ?] x) => (y) { y = GlobalAveragePool(x) }", ["--shape x=1x3x224x224"]),
     "a name with an x": (
         "(float[batch, max_length] x) => (y) { y = Exp(x) }",

@@ -15,7 +15,7 @@ from .classes import add_classes
 from .features import BGR, Feature, blue_first, read_feature
 from .operators import OPERATORS
 from .problems import collect
-from .read_model import DAMAGES, Model
+from .read_model import DAMAGES, Model, relative
 from .read_value import Value, read_value, type_of
 from .types import onnx_type, real_type
 
@@ -115,6 +115,13 @@ def constants(model: Model) -> Iterator[Value]:
                 found = type_of(value.type)
                 if found.dtype != "string":
                     yield found
+
+
+def weight_files(model: Model) -> list[str]:
+    """Files that hold the elements of constants, relative to the model's."""
+    constants = (value for o in operations(model.program) for value in o.attributes.values())
+    blobs = (value.blobFileValue.fileName for value in constants if value.HasField("blobFileValue"))
+    return list(dict.fromkeys(map(relative, blobs)))
 
 
 def _add_classifier(call: Call, reserved: dict[str, str]) -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 from math import prod
 from pathlib import Path
 
+from ...errors import InputError, UnsupportedError
 from ...graph.ir import Graph
 from ...system.limits import CompileMemory
 from ..model_card import ModelCard, Port
@@ -15,7 +16,7 @@ from .convert import convert
 from .convert_network import constants as network_constants
 from .convert_network import count_layers, network_inputs, unsupported_layers
 from .convert_program import constants as program_constants
-from .convert_program import count_operations, program_inputs, unsupported_operations
+from .convert_program import count_operations, program_inputs, unsupported_operations, weight_files
 from .features import Feature, read_feature
 from .read_model import Model, read_model, valid
 
@@ -32,6 +33,15 @@ def import_model(
     with valid(read.name):
         usual = {name: n for feature in _inputs(read) for name, n in feature.usual.items()}
     return import_at_usual_sizes(lambda: convert(read), usual, inputs, memory)
+
+
+def files_beside(path: Path) -> list[Path]:
+    """The files of weights that a program names; none of a file that cannot be read."""
+    try:
+        read = read_model(path)
+        return [] if read.program is None else [(read.folder or path) / name for name in weight_files(read)]
+    except (InputError, UnsupportedError):
+        return []
 
 
 def _inputs(model: Model) -> list[Feature]:

@@ -50,17 +50,26 @@ class Model:
         return self.files[path]
 
     def _read(self, path: str) -> bytes:
-        relative = path.removeprefix("@model_path/")
+        location = relative(path)
         if self.folder is None or self.root is None:
             raise InputError(
-                f"{self.name} has its weights in {relative!r}, a file of a .mlpackage; give the path of that folder"
+                f"{self.name} has its weights in {location!r}, a file of a .mlpackage; give the path of that folder"
             )
-        found = _inside(self.root, self.folder / relative)
+        found = _inside(self.root, self.folder / location)
         if found is None:
             raise InputError(
                 f"{self.name} names the weights {path!r}, which lie outside of it; get the model elsewhere"
             )
+        if not found.exists():
+            raise InputError(
+                f"{self.name}: its weights {location!r} are missing; give the whole .mlpackage"
+            )
         return read_file(found, "weights of a Core ML model")
+
+
+def relative(path: str) -> str:
+    """Where a file of weights lies beside the model's, by the path that this has for it."""
+    return path.removeprefix("@model_path/")
 
 
 @contextmanager

@@ -130,7 +130,9 @@ def _plan(free: FreeDimensions, chosen: ModelInputs, sizes: _Sizes) -> ModelInpu
         declared = all_declared[name]
         extents: list[Extent] = []
         for axis, d in enumerate([None] * 4 if declared is None else declared):
-            usual = (1, 3, 224, 224)[axis] if len(declared or "four") == 4 and axis < 2 else None
+            # Images are N, C, H, W, or N, H, W, C where that is what is declared.
+            channels = 1 if not _channels_last(declared) else 3
+            usual = {0: 1, channels: 3}.get(axis) if len(declared or "four") == 4 else None
             if isinstance(d, int):
                 extents.append(d)
             elif d in numbers:
@@ -144,7 +146,7 @@ def _plan(free: FreeDimensions, chosen: ModelInputs, sizes: _Sizes) -> ModelInpu
                 extents.append(d)
                 if d.isidentifier() and d not in dims:
                     dim = sizes.of(d, first=axis == 0)
-                    image = _image(declared) if axis > 1 and not varies else None
+                    image = _image(declared) if axis not in (0, channels) and not varies else None
                     dims[d] = Dim(usual, usual) if usual and not varies else Dim(image, image) if image else dim
         if declared is None or any(a != b for a, b in zip(extents, declared, strict=True)):
             shapes[name] = tuple(extents)
@@ -157,6 +159,11 @@ def _plan(free: FreeDimensions, chosen: ModelInputs, sizes: _Sizes) -> ModelInpu
 def _image(declared: Declared) -> int | None:
     """Rows and columns of what looks like an image."""
     return 224 if declared is None or len(declared) == 4 else None
+
+
+def _channels_last(declared: Declared) -> bool:
+    """Whether the last extent alone of an image is fixed, beside that of the batch."""
+    return declared is not None and [isinstance(d, int) for d in declared[1:]] == [False, False, True]
 
 
 def _symbols(declared: Mapping[str, Declared]) -> list[str]:

@@ -21,6 +21,8 @@ from .read_model import Model, Port, read_model
 from .read_tensor import read_tensor
 from .schema import type_name
 
+_VARIABLES = ("VarHandleOp", "Variable", "VariableV2")
+
 
 def import_model(
     model: str | Path | bytes, inputs: ModelInputs | None = None, memory: CompileMemory | None = None
@@ -28,6 +30,16 @@ def import_model(
     """The graph of a SavedModel or a frozen graph. Raises InputError for what is no such file or does not fit `inputs`,
     and one UnsupportedError that names everything that is not supported."""
     return import_onnx(convert(read_model(model)), inputs, memory)
+
+
+def files_beside(path: Path) -> list[Path]:
+    """The index of the variables that the outputs need, and the shards that it names once it is there; none of a file
+    that cannot be read."""
+    try:
+        read = read_model(path)
+        return read.checkpoint.files() if any(n.op in _VARIABLES for n in reached_nodes(read)) else []
+    except (InputError, UnsupportedError):
+        return []
 
 
 def describe(model: str | Path | bytes) -> ModelCard:
@@ -76,7 +88,7 @@ def _constants(read: Model) -> list[tuple[np.dtype, int]]:
             elif node.op == "Const":
                 data = read_tensor(node.attributes["value"].tensor)
                 found.append((data.dtype, data.size))
-            elif node.op in ("VarHandleOp", "VariableV2"):
+            elif node.op in _VARIABLES:
                 key = read.key_of(node)
                 if key in read.checkpoint.entries:
                     data = read.checkpoint.read(key, node.name)

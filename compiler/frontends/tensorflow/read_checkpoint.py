@@ -45,6 +45,17 @@ class Checkpoint:
         except DAMAGES as error:
             raise self._damaged("variables.index", error) from None
 
+    def files(self) -> list[Path]:
+        """The index, and the shards of its entries once it is there."""
+        if self._folder is None:
+            return []
+        shards = sorted({entry.shard_id for entry in self.entries.values()})
+        return [self._folder / "variables.index", *map(self._shard, shards)]
+
+    def _shard(self, number: int) -> Path:
+        assert self._folder is not None
+        return self._folder / f"variables.data-{number:05d}-of-{max(self._shards.num_shards, 1):05d}"
+
     def _entries(self, data: bytes) -> dict[str, Any]:
         table = read_table(data)
         self._shards = CLASSES["BundleHeaderProto"].FromString(table.pop(b"", b""))
@@ -103,9 +114,8 @@ class Checkpoint:
         return elements(self._bytes(name), entry.dtype, shape)
 
     def _bytes(self, name: str) -> bytes:
-        assert self._folder is not None
-        entry, count = self.entries[name], max(self._shards.num_shards, 1)
-        path = self._folder / f"variables.data-{entry.shard_id:05d}-of-{count:05d}"
+        entry = self.entries[name]
+        path = self._shard(entry.shard_id)
         try:
             file, size = open_file(path)
             with file:
