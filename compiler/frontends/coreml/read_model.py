@@ -61,9 +61,7 @@ class Model:
                 f"{self.name} names the weights {path!r}, which lie outside of it; get the model elsewhere"
             )
         if not found.exists():
-            raise InputError(
-                f"{self.name}: its weights {location!r} are missing; give the whole .mlpackage"
-            )
+            raise InputError(f"{self.name}: its weights {location!r} are missing; give the whole .mlpackage")
         return read_file(found, "weights of a Core ML model")
 
 
