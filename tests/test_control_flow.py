@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 import webnn_compile
-from control_flow import MODELS, MOST_ROWS, SIZES, WIDTH, feeds, graph, loop_until, results
+from control_flow import MODELS, MOST_ROWS, SIZES, WIDTH, feeds, graph, loop_until, results, scalar
 from drivers import need_driver
 from onnx_models import assert_close, model, node, random
 from webnn_compile.errors import InputError, UnsupportedError
@@ -102,6 +102,16 @@ def test_wrong_sizes_are_refused_before_anything_is_computed(target: str) -> Non
         with pytest.raises(InputError, match=message):
             compiled.run(good | wrong)
     assert_close(compiled.run(good), before, 0)
+
+
+def test_a_loop_without_iterations_may_change_a_shape() -> None:
+    counter, goes_on = scalar("i", onnx.TensorProto.INT64), scalar("go")
+    carried = onnx.helper.make_tensor_value_info("s", onnx.TensorProto.FLOAT, None)
+    nodes = [node("Concat", ["s", "s"], ["longer"], axis=0), node("Identity", ["go"], ["again"])]
+    body = graph(nodes, [counter, goes_on, carried], ["again", "longer"])
+    made = model([node("Loop", ["none", "", "x"], ["y"], body=body)], {"x": [3]}, ["y"], {"none": np.array(0)})
+    x = random((3,))
+    np.testing.assert_array_equal(webnn_compile.compile(made).run({"x": x})["y"], x)
 
 
 def test_a_number_of_iterations_that_nothing_bounds() -> None:

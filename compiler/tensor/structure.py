@@ -112,12 +112,12 @@ def loop(
         for i, (t, shape, n) in enumerate(zip(starts, shapes, extents, strict=True))
     ]
     nexts, rows = body(counter, inside)
-    _check_carried(name, nexts, [replace(t, sizes=after(t.shape, counter, counter + 1)) for t in inside])
     if trips == 0:
         return [_copy(f"{name}.final{i}", t) for i, t in enumerate(starts)], [
             compute(f"{name}.rows{i}", (0, *t.shape), (), lambda *_, t=t: Const(0).cast(t.dtype))
             for i, t in enumerate(rows)
         ]
+    _check_carried(name, nexts, [replace(t, sizes=after(t.shape, counter, counter + 1)) for t in inside])
     starts = [_filled(f"{name}.start{i}", t, n) for i, (t, n) in enumerate(zip(starts, extents, strict=True))]
     # The memory of a carried value is that of its start, and of the next one: each is a tensor of its own.
     own = [_copy(f"{name}.next{i}", t) for i, t in enumerate(nexts)]
