@@ -15,6 +15,7 @@ import onnx
 import pytest
 import webnn_compile
 from effort import DAMAGED_FILES, effort_of
+from google.protobuf import json_format
 from tensorflow_graphs import (
     Func,
     Sizes,
@@ -31,9 +32,11 @@ from webnn_compile.driver.options import Options
 from webnn_compile.errors import InputError, UnsupportedError
 from webnn_compile.frontends.importers import as_onnx, describe_model, find_importer, import_model
 from webnn_compile.frontends.model_inputs import model_inputs
-from webnn_compile.frontends.tensorflow import read_model
+from webnn_compile.frontends.tensorflow import convert, read_model
 from webnn_compile.frontends.tensorflow.read_model import read_json_graph
 from webnn_compile.frontends.tensorflow.read_table import read_table, unsnappy
+from webnn_compile.frontends.tensorflow.read_tensor import read_tensor
+from webnn_compile.frontends.tensorflow.schema import CLASSES
 from webnn_compile.graph.passes import run_graph_passes
 
 Array = np.ndarray
@@ -441,11 +444,25 @@ def test_lists_of_tensors_of_any_shape(last_alone: bool, tmp_path: Path) -> None
     body.node("AddV2", ["total", "row:item:0"], "sum", T=REAL)
     body.node("TensorListSetItem", ["sums", "place:output:0" if last_alone else "i", "sum:z:0"], "set", **number)
     (tmp_path / "net.pb").write_bytes(graph.bytes())
-    model = webnn_compile.compile(tmp_path / "net.pb", dims={"x_0": (1, 5)})
-    for batch in (1, 3):
-        data = real(batch, 4, 3)
-        want = np.cumsum(data.transpose(1, 0, 2), axis=0)
-        np.testing.assert_allclose(model.run({"x": data})["sums"], want[-1:] if last_alone else want, atol=1e-6)
+    # The same as TensorFlow.js has it, which keeps constants of functions beside the graph, too.
+    apart = convert(read_json_graph(*_weights_apart(graph.bytes()), "net"))
+    for given in (tmp_path / "net.pb", apart):
+        model = webnn_compile.compile(given, dims={"x_0": (1, 5)})
+        for batch in (1, 3):
+            data = real(batch, 4, 3)
+            want = np.cumsum(data.transpose(1, 0, 2), axis=0)
+            np.testing.assert_allclose(model.run({"x": data})["sums"], want[-1:] if last_alone else want, atol=1e-6)
+
+
+def _weights_apart(graph: bytes) -> tuple[dict[str, Any], dict[str, Array]]:
+    """The content of a model.json, and the constants by name."""
+    proto = CLASSES["GraphDef"].FromString(graph)
+    weights = {}
+    for node in (*proto.node, *(n for f in proto.library.function for n in f.node_def)):
+        if node.op == "Const":
+            weights[node.name] = read_tensor(node.attr["value"].tensor)
+            node.attr["value"].tensor.ClearField("tensor_content")
+    return {"modelTopology": json_format.MessageToDict(proto)}, weights
 
 
 def test_rows_of_a_variable(tmp_path: Path) -> None:
@@ -480,8 +497,8 @@ def test_what_is_not_supported_is_said_at_once(tmp_path: Path) -> None:
         "  StringJoin: 1 operator 't1'; it works on text or files: save the part of the model behind it, which takes "
         "numbers",
         "  Switch: 1 operator 't4'; it is control flow of TensorFlow 1: save the model with "
-        "tf.compat.v1.enable_control_flow_v2(), or for TensorFlow.js with tensorflowjs_converter "
-        "--control_flow_v2=True",
+        "tf.compat.v1.enable_control_flow_v2(), for TensorFlow.js with tensorflowjs_converter --control_flow_v2=True, "
+        "or give the SavedModel in place of a frozen graph",
         "Replace or remove these in the model, or save the part of it without them.",
     ]
     assert describe_model(tmp_path / "net.pb").unsupported == (

@@ -212,8 +212,9 @@ def _advice(op: str) -> str:
     """Advice for an operator that is not supported, where there is any."""
     if op in _OLD_LOOPS:
         return (
-            "; it is control flow of TensorFlow 1: save the model with tf.compat.v1.enable_control_flow_v2(), or for "
-            "TensorFlow.js with tensorflowjs_converter --control_flow_v2=True"
+            "; it is control flow of TensorFlow 1: save the model with tf.compat.v1.enable_control_flow_v2(), for "
+            "TensorFlow.js with tensorflowjs_converter --control_flow_v2=True, or give the SavedModel in place of a "
+            "frozen graph"
         )
     if any(word in op for word in _OF_WORDS) or op.startswith("Hash"):
         return "; it works on text or files: save the part of the model behind it, which takes numbers"

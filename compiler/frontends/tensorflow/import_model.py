@@ -18,7 +18,6 @@ from ..onnx import import_model as import_onnx
 from .convert import convert, count_operators, declared, reached_nodes, unsupported_kinds
 from .read_checkpoint import DAMAGES
 from .read_model import Model, Port, read_model
-from .read_tensor import read_tensor
 from .schema import type_name
 
 _VARIABLES = ("VarHandleOp", "Variable", "VariableV2")
@@ -83,10 +82,8 @@ def _constants(read: Model) -> list[tuple[np.dtype, int]]:
     found = []
     for node in reached_nodes(read):
         with suppress(UnsupportedError):
-            if node.op == "Const" and node.name in read.weights:
-                found.append((read.weights[node.name].dtype, read.weights[node.name].size))
-            elif node.op == "Const":
-                data = read_tensor(node.attributes["value"].tensor)
+            if node.op == "Const":
+                data = read.constant(node)
                 found.append((data.dtype, data.size))
             elif node.op in _VARIABLES:
                 key = read.key_of(node)

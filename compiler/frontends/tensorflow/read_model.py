@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 from google.protobuf import json_format
+from onnx import helper
 
-from ...errors import InputError
+from ...errors import InputError, UnsupportedError
 from ..beside_model import model_folders
 from ..open_file import read_model_file
 from .read_checkpoint import DAMAGES, Checkpoint
 from .read_graph import Function, Node, Ref, read_function, read_nodes, read_ref
-from .read_tensor import shape_of
+from .read_tensor import onnx_type, read_tensor, shape_of
 from .restore import restored_from
 from .schema import CLASSES
 
@@ -54,6 +55,17 @@ class Model:
     variables: Mapping[str, str] = field(default_factory=dict)
     weights: Mapping[str, Array] = field(default_factory=dict)
     description: str = ""
+
+    def constant(self, node: Node) -> Array:
+        """The elements of a constant, where TensorFlow.js keeps them: int64 is stored as int32. Raises UnsupportedError
+        for text, and types that are not supported."""
+        stored = self.weights.get(node.name)
+        if stored is None:
+            return read_tensor(node.attributes["value"].tensor)
+        if stored.dtype == object:
+            raise UnsupportedError("text")
+        own = onnx_type(node.attributes["dtype"].type) if "dtype" in node.attributes else 0
+        return stored.astype(helper.tensor_dtype_to_np_dtype(own), copy=False) if own else stored
 
     def key_of(self, node: Node) -> str:
         """The tensor of the checkpoint that a variable is restored from: as the model's own nodes would do it, or else

@@ -12,7 +12,7 @@ import onnx
 from ..call import Call, Handler, Scope
 from ..facts import FactBuilder, Sizes
 from ..read_graph import Function, origin
-from ..read_tensor import read_tensor
+from ..read_model import Model
 from ..values import Array, Missing, Reserved, Value, Written
 from .control_flow import output, region_of, truth
 from .tensor_lists import ListIsRead, reserved_tensor
@@ -31,7 +31,7 @@ class _Plan:
     bounds: tuple[tuple[int, int | Array], ...] | None
 
 
-def _plan(condition: Function, body: Function) -> _Plan:
+def _plan(model: Model, condition: Function, body: Function) -> _Plan:
     places = {name: i for i, name in enumerate(body.arguments)}
     changed, counters = [], []
     for i, ref in enumerate(body.results):
@@ -42,21 +42,21 @@ def _plan(condition: Function, body: Function) -> _Plan:
         node = body.nodes.get(name)
         if node is not None and node.op in ("Add", "AddV2"):
             sources = [origin(body.nodes, r)[0] for r in node.inputs]
-            if sorted(places.get(s, -1) for s in sources) == [-1, i] and any(_is_one(body, s) for s in sources):
+            if sorted(places.get(s, -1) for s in sources) == [-1, i] and any(_is_one(model, body, s) for s in sources):
                 counters.append(i)
-    return _Plan(tuple(changed), tuple(counters), _bounds(condition, changed, counters))
+    return _Plan(tuple(changed), tuple(counters), _bounds(model, condition, changed, counters))
 
 
-def _is_one(function: Function, name: str) -> bool:
+def _is_one(model: Model, function: Function, name: str) -> bool:
     node = function.nodes.get(name)
     if node is None or node.op != "Const":
         return False
-    data = read_tensor(node.attributes["value"].tensor)
+    data = model.constant(node)
     return data.size == 1 and data.dtype.kind == "i" and int(data.reshape(-1)[0]) == 1
 
 
 def _bounds(
-    condition: Function, changed: Sequence[int], counters: Sequence[int]
+    model: Model, condition: Function, changed: Sequence[int], counters: Sequence[int]
 ) -> tuple[tuple[int, int | Array], ...] | None:
     places = {name: i for i, name in enumerate(condition.arguments)}
     waiting = [condition.results[0]]
@@ -77,15 +77,15 @@ def _bounds(
         if bound >= 0:
             found.append((counter, bound))
         elif constant is not None and constant.op == "Const":
-            found.append((counter, read_tensor(constant.attributes["value"].tensor)))
+            found.append((counter, model.constant(constant)))
         else:
             return None
     return tuple(found)
 
 
 def _while(call: Call) -> list[Value]:
-    functions = call.scope.model.functions
-    plan = _plan(functions[call.function("cond")], functions[call.function("body")])
+    model, functions = call.scope.model, call.scope.model.functions
+    plan = _plan(model, functions[call.function("cond")], functions[call.function("body")])
     try:
         return _loop(call, plan)
     except ListIsRead:

@@ -7,22 +7,14 @@ import onnx
 
 from ....errors import UnsupportedError
 from ..call import Call, Handler
-from ..read_tensor import read_tensor
 from ..values import Array, Value, Variable
 
 _INT32 = onnx.TensorProto.INT32
 
 
 def _const(call: Call) -> Value:
-    """Elements in a graph of TensorFlow.js stand beside it."""
-    if call.graph_node.name in call.scope.model.weights:
-        weight = call.scope.model.weights[call.graph_node.name]
-        if weight.dtype == object:
-            return Variable(call.stem, "")  # text, which nothing that is supported reads
-        own = call.type("dtype", 0)  # int64 is stored as int32
-        return weight.astype(onnx.helper.tensor_dtype_to_np_dtype(own), copy=False) if own else weight
     try:
-        return read_tensor(call.graph_node.attributes["value"].tensor)
+        return call.scope.model.constant(call.graph_node)
     except UnsupportedError:
         return Variable(call.stem, "")  # text, which nothing that is supported reads
 
