@@ -58,6 +58,25 @@ def test_a_package(stored: str, tmp_path: Path) -> None:
     assert card.weights[stored] == WEIGHTS.astype(stored).nbytes
 
 
+def test_a_package_of_links_into_a_cache(tmp_path: Path) -> None:
+    """As Hugging Face's hub keeps files; a link to another place is refused."""
+    whole, links, blobs = linear().package(tmp_path / "whole"), tmp_path / "net.mlpackage", tmp_path / "blobs"
+    blobs.mkdir()
+    for i, file in enumerate(f for f in sorted(whole.rglob("*")) if f.is_file()):
+        link = links / file.relative_to(whole)
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(file.rename(blobs / str(i)))
+    data = links / "Data" / "com.apple.CoreML"
+    for given in (links, data / "model.mlmodel"):
+        np.testing.assert_allclose(result(given, {"x": X}), X @ WEIGHTS.astype("f2").astype("f").T, atol=1e-5)
+    weights = data / "weights" / "weight.bin"
+    (tmp_path / "weight.bin").write_bytes(weights.read_bytes())
+    weights.unlink()
+    weights.symlink_to(tmp_path / "weight.bin")
+    with pytest.raises(InputError, match="which lie outside of it"):
+        import_model(links)
+
+
 def test_a_folder_is_known_by_its_manifest(tmp_path: Path) -> None:
     assert find_importer(linear().package(tmp_path / "net")).name == "Core ML"
     with pytest.raises(InputError, match="is a folder without a model; give a folder that holds saved_model"):

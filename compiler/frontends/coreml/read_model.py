@@ -12,6 +12,7 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from ...errors import InputError, UnsupportedError
+from ..beside_model import model_folders
 from ..open_file import read_file, read_model_file
 from .schema import MESSAGES, NETWORKS, UNREAD_KINDS
 
@@ -31,7 +32,7 @@ FROM_SOURCE = "convert the model that it was made from to ONNX, and give that"
 class Model:
     """A file of this `name`. `description` has the inputs and outputs; one of `network` and `program`, the block of the
     function that is compiled, is there. Files of weights lie in `folder`, None where the model is bytes, and are read
-    once; `root` is the folder that they may not leave."""
+    once; `roots` are the folders that they may not leave."""
 
     name: str
     proto: Any
@@ -40,7 +41,7 @@ class Model:
     program: Any = None
     inputs: Sequence[Any] = ()
     folder: Path | None = None
-    root: Path | None = None
+    roots: tuple[Path, ...] = ()
     files: dict[str, bytes] = field(default_factory=dict)
 
     def weights(self, path: str) -> bytes:
@@ -51,11 +52,11 @@ class Model:
 
     def _read(self, path: str) -> bytes:
         location = relative(path)
-        if self.folder is None or self.root is None:
+        if self.folder is None:
             raise InputError(
                 f"{self.name} has its weights in {location!r}, a file of a .mlpackage; give the path of that folder"
             )
-        found = _inside(self.root, self.folder / location)
+        found = _inside(self.roots, self.folder / location)
         if found is None:
             raise InputError(
                 f"{self.name} names the weights {path!r}, which lie outside of it; get the model elsewhere"
@@ -84,21 +85,22 @@ def valid(name: str) -> Iterator[None]:
 def read_model(model: str | Path | bytes) -> Model:
     """Raises InputError for what is no Core ML model or a damaged one, UnsupportedError for kinds of models that are no
     networks."""
-    folder = root = None
+    folder: Path | None = None
+    roots: tuple[Path, ...] = ()
     if not isinstance(model, bytes) and Path(model).is_dir():
         root = Path(model)
-        name, data = root.name, b""
-        file = _file_of_package(root)
+        name, roots = root.name, (root.resolve(), *model_folders(root / MANIFEST))
+        file = _file_of_package(root, roots)
         data, folder = read_file(file, "the model of a Core ML package"), file.parent
         if not data:
             raise InputError(f"{name}: its {file.name} is empty; convert or download the model again")
     else:
         data, name = read_model_file(model, "a Core ML file", "convert or download")
         if not isinstance(model, bytes):
-            folder = root = Path(model).parent
+            folder, roots = Path(model).parent, model_folders(Path(model))
     try:
         proto = MESSAGES["Model"].FromString(data)
-        read = _select(Model(name, proto, proto.description, folder=folder, root=root))
+        read = _select(Model(name, proto, proto.description, folder=folder, roots=roots))
     except (DecodeError, *DAMAGES) as error:
         raise InputError(
             f"{name} is truncated or damaged: its {len(data)} bytes are not a whole Core ML model "
@@ -107,14 +109,14 @@ def read_model(model: str | Path | bytes) -> Model:
     return read
 
 
-def _file_of_package(root: Path) -> Path:
+def _file_of_package(root: Path, roots: tuple[Path, ...]) -> Path:
     """The model's file, which the manifest names by an identifier."""
     again = "convert or download the package again"
     data = read_file(root / MANIFEST, "the manifest of a Core ML package", _LONGEST)
     try:
         manifest = json.loads(data)
         entry = manifest["itemInfoEntries"][manifest["rootModelIdentifier"]]["path"]
-        found = _inside(root, root / "Data" / entry)
+        found = _inside(roots, root / "Data" / entry)
     except (*DAMAGES, RecursionError) as error:
         raise InputError(
             f"{root.name}: its {MANIFEST} names no model ({type(error).__name__}: {error}); {again}"
@@ -124,13 +126,14 @@ def _file_of_package(root: Path) -> Path:
     return found
 
 
-def _inside(root: Path, path: Path) -> Path | None:
-    """`path` without links; None where it leaves `root`."""
+def _inside(roots: tuple[Path, ...], path: Path) -> Path | None:
+    """`path`, None where it leads out of all `roots`. Links lead to a root where a cache keeps all files so, as that of
+    Hugging Face's hub."""
     try:
         resolved = path.resolve()
     except (OSError, ValueError, RuntimeError):
         return None
-    return resolved if resolved.is_relative_to(root.resolve()) else None
+    return path if any(resolved.is_relative_to(root) for root in roots) else None
 
 
 def _select(model: Model) -> Model:

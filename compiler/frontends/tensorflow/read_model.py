@@ -85,8 +85,8 @@ def read_model(model: str | Path | bytes) -> Model:
         if not path.exists():
             raise InputError(f"{path.parent} is a folder without {SAVED_MODEL}; give the folder of a SavedModel")
     data, name = read_model_file(model if path is None else path, "a TensorFlow graph", "save or download")
-    if path is not None and path.resolve().name == SAVED_MODEL:
-        name = path.resolve().parent.name or SAVED_MODEL
+    if path is not None and path.name == SAVED_MODEL:
+        name = path.parent.resolve().name or SAVED_MODEL
     try:
         if data.startswith(b"\x08"):
             saved = CLASSES["SavedModel"].FromString(data)
