@@ -331,7 +331,7 @@ def _verify(model: Source, lowered: Lowered, report: Report, work: Work, weights
     halves = work.options.stores_halves
     tolerance = tolerance_of(halves=halves, winograd=bool(lowered.rewritten))
     reference = Reference(
-        as_onnx(model),
+        as_onnx(model, work.options.inputs),
         report.inputs,
         tolerance,
         halves=halves,

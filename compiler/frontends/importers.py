@@ -46,7 +46,7 @@ class Importer:
     is_model: Callable[[object], bool]
     load: Callable[[Model, ModelInputs, CompileMemory | None], Graph]
     describe: Callable[[Model, CustomOperators], ModelCard]
-    to_onnx: Callable[[Model], onnx.ModelProto] | None = None
+    to_onnx: Callable[[Model, ModelInputs], onnx.ModelProto] | None = None
     beside: Callable[[Path], list[Path]] | None = None
     pattern: re.Pattern[bytes] | None = None
     inside: str | None = None
@@ -144,6 +144,10 @@ def _export_torch(model: Model) -> onnx.ModelProto:
     return export_program(model)
 
 
+def _convert_torch(model: Model, _: ModelInputs) -> onnx.ModelProto:
+    return _export_torch(model)
+
+
 def _load_torch(model: Model, inputs: ModelInputs, memory: CompileMemory | None) -> Graph:
     return _load_onnx(_export_torch(model), inputs, memory)
 
@@ -182,9 +186,11 @@ def _converted(
     beside: Callable[[Path], list[Path]] | None = None,
     pattern: re.Pattern[bytes] | None = None,
     inside: str | None = None,
+    has_ranks: bool = True,
 ) -> Importer:
     """The row of a format that becomes ONNX. The folder of its name, or `module`, which needs these `packages`, has
-    `import_model`, `describe`, `read_model` and `convert`; it is imported when a model is read."""
+    `import_model`, `describe`, `read_model` and `convert`; it is imported when a model is read. Where files do not have
+    the ranks of inputs, `convert` is given those of `--shape`."""
 
     def folder() -> ModuleType:
         _need(name, *packages)
@@ -198,9 +204,10 @@ def _converted(
         card: ModelCard = folder().describe(model)
         return card
 
-    def convert(model: Model) -> onnx.ModelProto:
+    def convert(model: Model, inputs: ModelInputs) -> onnx.ModelProto:
         reader = folder()
-        converted: onnx.ModelProto = reader.convert(reader.read_model(model))
+        ranks = () if has_ranks else ({name: len(shape) for name, shape in inputs.shapes.items()},)
+        converted: onnx.ModelProto = reader.convert(reader.read_model(model), *ranks)
         return converted
 
     return Importer(name, suffixes, first_bytes, _has_no_objects, load, describe, convert, beside, pattern, inside)
@@ -221,7 +228,9 @@ IMPORTERS: list[Importer] = [
     _converted("TensorFlow.js", (".json",), ((0, b"{"),), module="tfjs", beside=_beside_tfjs),
     _converted("TensorFlow", (".pb",), _OF_SAVED_MODEL, beside=_beside_tensorflow, inside="saved_model.pb"),
     _converted("Caffe", (".prototxt", ".caffemodel"), _OF_CAFFE, beside=_beside_caffe),
-    _converted("MXNet", (".params",), ((0, b"\x12\x01" + bytes(14)),), pattern=_OF_MXNET, beside=_beside_mxnet),
+    _converted(
+        "MXNet", (".params",), ((0, b"\x12\x01" + bytes(14)),), pattern=_OF_MXNET, beside=_beside_mxnet, has_ranks=False
+    ),
     _converted(
         "Core ML",
         (".mlmodel", ".mlpackage"),
@@ -231,7 +240,7 @@ IMPORTERS: list[Importer] = [
         pattern=_OF_COREML,
         inside="Manifest.json",
     ),
-    Importer("PyTorch", (".pt2",), (), _is_torch, _load_torch, _describe_torch, _export_torch),
+    Importer("PyTorch", (".pt2",), (), _is_torch, _load_torch, _describe_torch, _convert_torch),
 ]
 """The first of them reports files that cannot be read."""
 
@@ -245,11 +254,11 @@ def import_model(model: Model, inputs: ModelInputs | None = None, memory: Compil
     return find_importer(found).load(found, inputs or ModelInputs(), memory)
 
 
-def as_onnx(model: Model) -> Path | bytes:
-    """The file of a model as onnxruntime takes it: the file itself, or the bytes of the model that it becomes. Raises
-    what importers raise."""
+def as_onnx(model: Model, inputs: ModelInputs | None = None) -> Path | bytes:
+    """The file of a model as onnxruntime takes it: the file itself, or the bytes of the model that it becomes, for the
+    shapes that `inputs` give. Raises what importers raise."""
     convert = None if not isinstance(model, str | Path | bytes) else find_importer(model).to_onnx
-    converted = model if convert is None else convert(model)
+    converted = model if convert is None else convert(model, inputs or ModelInputs())
     if isinstance(converted, str | Path):
         return Path(converted)
     return converted if isinstance(converted, bytes) else bytes(converted.SerializeToString())

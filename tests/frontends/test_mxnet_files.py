@@ -16,7 +16,7 @@ from webnn_compile.cli import main
 from webnn_compile.driver.build import build
 from webnn_compile.driver.options import Options
 from webnn_compile.errors import InputError, UnsupportedError
-from webnn_compile.frontends.importers import describe_model, find_importer, import_model
+from webnn_compile.frontends.importers import as_onnx, describe_model, find_importer, import_model
 from webnn_compile.frontends.model_inputs import model_inputs
 from webnn_compile.frontends.mxnet.read_params import read_params
 
@@ -197,3 +197,16 @@ def test_damaged_files_are_imported_or_refused_by_one_error(
         (tmp_path / part).write_bytes(bytes(data))
         with suppress(InputError, UnsupportedError):
             import_model(path, inputs)
+
+
+def test_onnxruntime_has_the_ranks_that_are_given(tmp_path: Path) -> None:
+    """A symbol does not state them, and an operator of elements takes any."""
+    runtime = pytest.importorskip("onnxruntime")
+    symbol = Symbol()
+    a = symbol.node("FullyConnected", "a", [symbol.variable("x"), symbol.variable("w")], num_hidden=5, no_bias=True)
+    joined = symbol.node("Concat", "y", [a, symbol.variable("z")], dim=1)
+    path = write_model(tmp_path, symbol.json(joined), {"arg:w": FC})
+    x, z = real(2, 4), real(2, 3)
+    given = model_inputs({"x": x.shape, "z": z.shape})
+    (y,) = runtime.InferenceSession(as_onnx(path, given)).run(None, {"x": x, "z": z})
+    np.testing.assert_allclose(y, np.concatenate([x @ FC.T, z], 1), atol=1e-5)
