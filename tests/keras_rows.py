@@ -80,6 +80,7 @@ def rows() -> Iterator[Row]:
     yield from _merging()
     yield from _movement()
     yield from _recurrent()
+    yield from _masked()
     yield from _attention()
 
 
@@ -290,6 +291,91 @@ def _translation(a: Any, b: Any) -> Any:
     """An encoder whose states are a decoder's."""
     _, h, c = layers.LSTM(6, return_state=True)(a)
     return layers.Dense(4, activation="softmax")(layers.LSTM(6, return_sequences=True)(b, initial_state=[h, c]))
+
+
+def _masked() -> Iterator[Row]:
+    """Masks with steps in front, between and behind that do not count; of some sequences none counts."""
+    for kind in ("LSTM", "GRU", "SimpleRNN"):
+        of = getattr(layers, kind)
+        name = kind.lower()
+        yield masked(f"{name}_masked", of(5))
+        yield masked(f"{name}_masked_every", of(5, return_sequences=True, return_state=True))
+        yield masked(f"{name}_masked_backwards", of(5, return_sequences=True, return_state=True, go_backwards=True))
+        yield masked(f"{name}_masked_bidirectional", layers.Bidirectional(of(5, return_sequences=True)))
+    yield masked("masked_zeros", layers.LSTM(5, return_sequences=True, zero_output_for_mask=True))
+    yield masked("masked_zero_last", layers.GRU(5, zero_output_for_mask=True))
+    yield masked("masked_last_of_both", layers.Bidirectional(layers.GRU(5, return_state=True), merge_mode="sum"))
+    yield Row("masked_translation", ((7,), (6,)), _masked_translation, ("int32", "int32"), high=3)
+    yield Row("masked_stack", (SEQUENCE,), _masked_stack)
+    yield Row("masked_sum", ((7,), (7,)), _masked_sum, ("int32", "int32"), high=3, hdf5=False)
+    yield Row("masked_heads", ((7,), (6,)), _masked_heads, ("int32", "int32"), high=3)
+    yield Row("masked_scores", ((7,), (7,)), _masked_scores, ("int32", "int32"), high=3)
+    yield Row("masked_transformer", ((7,),), _masked_transformer, ("int32",), high=3)
+    yield Row("masked_attention", ((7,), (6,)), _masked_attention, ("int32", "int32"), high=3)
+    yield Row("attention_of_masks", ((7,), (6,)), _attention_of_masks, ("int32", "int32"), high=3)
+
+
+def masked(id: str, layer: Any) -> Row:
+    """A row of a layer on words, of which some are masked."""
+    return Row(id, ((7,),), lambda x: layer(_words(x)), ("int32",), high=3)
+
+
+def _masked_translation(a: Any, b: Any) -> Any:
+    """A decoder whose first words are masked has the encoder's states there; only a mask that is given counts."""
+    _, *states = layers.LSTM(6, return_state=True)(_words(a))
+    words = _words(b)
+    mask = ops.not_equal(b, 1)
+    given = layers.LSTM(6, return_sequences=True, go_backwards=True)(words, initial_state=states, mask=mask)
+    unmasked = layers.LSTM(6, return_sequences=True)(words, initial_state=states)
+    return [layers.LSTM(6, return_sequences=True)(words, initial_state=states, mask=mask), given, unmasked]
+
+
+def _masked_stack(x: Any) -> Any:
+    """Layers behind each other have the mask of the first."""
+    y = layers.LSTM(5, return_sequences=True)(layers.Masking(0.5)(x))
+    y = layers.Bidirectional(layers.GRU(4, return_sequences=True))(layers.Dense(3)(y))
+    return layers.SimpleRNN(3)(y)
+
+
+def _words(x: Any, size: int = 4) -> Any:
+    return layers.Embedding(3, size, mask_zero=True)(x)
+
+
+def _masked_sum(a: Any, b: Any) -> Any:
+    return layers.LSTM(5, return_sequences=True)(layers.Add()([_words(a), _words(b)]))
+
+
+def _masked_heads(a: Any, b: Any) -> Any:
+    """A decoder's words over an encoder's, whose mask is theirs; then a layer that goes by the result's mask."""
+    values, key = _words(b), layers.Dropout(0.1)(_words(b, 3))
+    y = layers.MultiHeadAttention(2, 3)(_words(a), values, key)
+    return [y, layers.GlobalAveragePooling1D()(y)]
+
+
+def _masked_scores(a: Any, b: Any) -> Any:
+    """Queries all of whose keys are masked, where Keras computes scores one by one."""
+    y, scores = layers.MultiHeadAttention(2, 3)(_words(a), _words(b), return_attention_scores=True)
+    return [y, scores, layers.MultiHeadAttention(2, 3, dropout=0.1)(_words(a), _words(b), use_causal_mask=True)]
+
+
+def _masked_transformer(x: Any) -> Any:
+    """Attention takes the mask from its operand, so that the sum has none."""
+    words = _words(x)
+    y = layers.Add()([words, layers.MultiHeadAttention(2, 3)(words, words, use_causal_mask=True)])
+    y = layers.LayerNormalization()(y)
+    return layers.GlobalAveragePooling1D()(layers.Add()([y, layers.MultiHeadAttention(2, 3)(y, y)]))
+
+
+def _masked_attention(a: Any, b: Any) -> Any:
+    """Attention goes by the masks of both, and its result has the queries'."""
+    query, value = _words(a), _words(b)
+    y, scores = layers.Attention()([query, value], return_attention_scores=True)
+    return [y, scores, layers.LSTM(3)(y), layers.Attention()([query, query], use_causal_mask=True)]
+
+
+def _attention_of_masks(a: Any, b: Any) -> Any:
+    query, value = layers.Embedding(3, 4)(a), layers.Embedding(3, 4)(b)
+    return layers.Attention()([query, value], mask=[ops.not_equal(a, 1), ops.not_equal(b, 2)])
 
 
 def _attention() -> Iterator[Row]:

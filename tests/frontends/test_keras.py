@@ -31,6 +31,7 @@ WASM = (
     "excitation",
     "gru_before",
     "heads",
+    "lstm_masked_backwards",
     "nested",
     "time_distributed_model",
 )

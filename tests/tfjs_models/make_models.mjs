@@ -127,6 +127,12 @@ function* rows() {
       yield [`${kind}_${mergeMode}`, [layers.bidirectional({ layer: layers[kind](steps), mergeMode })], SEQUENCE];
   }
   yield ['masked_mean', [layers.embedding({ inputDim: 5, outputDim: 3, maskZero: true }), layers.globalAveragePooling1d({})], [6], true];
+  const masked = layers.embedding({ inputDim: 5, outputDim: 3, maskZero: true });
+  for (const kind of ['lstm', 'gru', 'simpleRNN']) {
+    const layer = layers[kind]({ units: 3, returnSequences: true });
+    yield [`${kind}_masked`, [masked, layers[kind]({ units: 3, returnSequences: true, goBackwards: true })], [6], true];
+    yield [`${kind}_masked_both`, [masked, layers.bidirectional({ layer, mergeMode: 'concat' }), layers[kind]({ units: 2 })], [6], true];
+  }
   yield ['rescaled', [layers.rescaling({ scale: 0.1, offset: -1 })], IMAGE];
   yield ['constrained', [layers.dense({ units: 3, kernelRegularizer: 'l1l2', kernelConstraint: 'maxNorm', trainable: false })], [5]];
   const input = tf.input({ shape: [4] });

@@ -47,12 +47,14 @@ class Call(ConvertedCall):
     """A layer and its operands: `args` and `keywords` as they are in the file, with values in place of tensors."""
 
     def __init__(self, scope: Scope, layer: Layer, args: Sequence[Any], keywords: dict[str, Any]) -> None:
-        """A mask that is given by name is that of the first operand."""
+        """A mask that is given by name is that of the first operand; a list has those of the first operands."""
         super().__init__(scope.builder, scope.images)
         self.scope, self.layer, self.weights = scope, layer, layer.weights
         self.args, self.keywords = list(args), {name: v for name, v in keywords.items() if name != "mask"}
-        if isinstance(mask := keywords.get("mask"), Value) and isinstance(self.args[0], Value):
-            self.args[0] = replace(self.args[0], mask=mask.name)
+        given = keywords.get("mask")
+        self.is_given_mask = given is not None
+        if self.is_given_mask:
+            self.args[0] = _with_masks(self.args[0], given)
 
     @property
     def stem(self) -> str:
@@ -88,6 +90,12 @@ class Call(ConvertedCall):
             return value
         name = self.images.mapped("Cast", [value.name], f"{self.stem}.real", to=onnx.TensorProto.FLOAT)
         return replace(value, name=name, dtype="float32")
+
+    def known_mask(self, value: Value) -> str:
+        """The mask of a value that has one. Raises UnsupportedError where it is not computed."""
+        if not value.mask:
+            raise self.unsupported("its mask is not supported; save a model without it, and give whole sequences")
+        return value.mask
 
     def option(self, name: str, default: Any = None) -> Any:
         """An argument of the constructor; the default where the file has none."""
@@ -143,6 +151,13 @@ class Call(ConvertedCall):
     def image(self, name: str, rank: int) -> Value:
         """A result that is N, C, ..., by the layer's data_format."""
         return Value(name, rank) if self.channels_first else self.interleaved(name, rank)
+
+
+def _with_masks(tree: Any, masks: Any) -> Any:
+    if isinstance(tree, list | tuple) and isinstance(masks, list | tuple):
+        return [_with_masks(t, m) for t, m in zip(tree, masks, strict=True)]
+    both = isinstance(tree, Value) and isinstance(masks, Value)
+    return replace(tree, mask=masks.name) if both else tree
 
 
 def values_of(tree: Any) -> list[Value]:

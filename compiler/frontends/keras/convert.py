@@ -16,7 +16,7 @@ from ..images import Images
 from ..model_builder import ModelBuilder
 from ..unsupported import named
 from .call import UNKNOWN_MASK, Call, Scope, Value
-from .layers import LAYERS, PASSES_MASK, USES_MASK
+from .layers import JOINS_MASKS, LAYERS, PASSES_MASK
 from .read_config import Layer, Network, Ref, input_layers, input_shape, input_type, is_quantised
 from .read_model import DAMAGES, EXPORT, Model
 
@@ -145,6 +145,8 @@ class _Converter:
                 else:
                     call = Call(scope, layer, resolved(arguments.args), resolved(dict(arguments.keywords)))
                     found[layer.name, i] = self.apply(call)
+                    if layer.kind == "MultiHeadAttention" and scope.dialect.masks_of_keras_3:
+                        _unmask(found, {v.name for v in call.values})
             if len(later) == len(waiting):
                 names = named([scope.prefix + layer.name for layer, _ in later], "layer")
                 raise InputError(
@@ -176,12 +178,6 @@ class _Converter:
         try:
             if is_quantised(layer):
                 raise call.unsupported("its weights are quantised; save the model before it is, and quantise it here")
-            masked = any(v.mask is not None for v in call.values)
-            if masked and layer.kind in USES_MASK:
-                raise call.unsupported(
-                    "it is given a mask (by Embedding with mask_zero, or Masking); save a model without it, and give "
-                    "whole sequences"
-                )
             results = self._guarded(f"{layer.kind} ({call.stem!r})", lambda: LAYERS[layer.kind](call))
         except UnsupportedError as error:
             self._problems[str(error)] = None
@@ -189,10 +185,32 @@ class _Converter:
         if results is None:
             return None
         listed = [results] if isinstance(results, Value) else list(results)
-        if masked and layer.kind in PASSES_MASK:
-            mask = call.values[0].mask if len(call.values) == 1 else UNKNOWN_MASK
+        mask = _passed_mask(call)
+        if mask is not None:
             listed = [v if v.mask is not None else replace(v, mask=mask) for v in listed]
         return listed
+
+
+def _unmask(found: dict[tuple[str, int], list[Value] | None], names: set[str]) -> None:
+    """Takes the masks of these values away."""
+    for key, values in found.items():
+        if values is not None:
+            found[key] = [replace(v, mask=None) if v.name in names else v for v in values]
+
+
+def _passed_mask(call: Call) -> str | None:
+    """The mask of a layer's results, for those that have that of their operands."""
+    masks = [v.mask for v in call.values]
+    if call.layer.kind in PASSES_MASK and any(m is not None for m in masks):
+        return masks[0] if len(masks) == 1 else UNKNOWN_MASK
+    if call.layer.kind not in JOINS_MASKS or not masks or None in masks:
+        return None
+    joined = masks[0]
+    op = "Or" if call.scope.dialect.masks_of_keras_3 else "And"
+    for mask in masks[1:]:
+        unknown = UNKNOWN_MASK in (joined, mask)
+        joined = UNKNOWN_MASK if unknown else joined if mask == joined else call.node(op, [str(joined), str(mask)])
+    return joined
 
 
 def _first_calls(network: Network) -> dict[str, int]:

@@ -60,7 +60,6 @@ _PARTS = {
 }
 """Classes whose weights are those of layers inside of them."""
 
-_OF_LAYERS = frozenset({"trainable", "dtype"})
 _FLOATS = ("float16", "bfloat16", "float64")
 _OWN = ("keras", "tf_keras", "tensorflow")
 
@@ -178,11 +177,11 @@ def _name(config: Mapping[str, Any]) -> str:
 
 
 def _is_layer(config: Mapping[str, Any]) -> bool:
-    """Whether it is no operation, such as keras.ops.add. Where the file has no modules, operations lack the options
+    """Whether it is no operation, such as keras.ops.add. Where the file has no modules, operations lack the option
     that all layers have."""
     if config.get("module"):
         return ".ops." not in f"{config['module']}."
-    return config["class_name"] in (*NETWORKS, "InputLayer") or not _OF_LAYERS.isdisjoint(config["config"])
+    return config["class_name"] in (*NETWORKS, "InputLayer") or "trainable" in config["config"]
 
 
 def _is_own(config: Mapping[str, Any]) -> bool:

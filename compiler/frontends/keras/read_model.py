@@ -35,14 +35,19 @@ EXPORT = (
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """Layers that compute otherwise elsewhere: the slope of hard_sigmoid, where UpSampling takes pixels (ONNX's
-    coordinate_transformation_mode), and whether a mean leaves out masked steps."""
+    coordinate_transformation_mode), whether a mean leaves out masked steps, whether sequences of Bidirectional are zero
+    at masked steps, and whether masks go as in Keras 3: recurrent layers that are given states ignore that of their
+    sequence, MultiHeadAttention leaves its operands without any and gives zeros where a query has no key, and of
+    merged values a step counts where it does in any, not in all."""
 
     hard_sigmoid_slope: float = 1 / 6
     up_sampling: str = "half_pixel"
     masks_means: bool = True
+    zeroes_both_directions: bool = True
+    masks_of_keras_3: bool = True
 
 
-KERAS_2 = Dialect(hard_sigmoid_slope=1 / 5)
+KERAS_2 = Dialect(hard_sigmoid_slope=1 / 5, masks_of_keras_3=False)
 
 
 @dataclass(frozen=True, slots=True)

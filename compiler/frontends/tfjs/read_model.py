@@ -17,7 +17,13 @@ from .named_weights import NamedWeights
 from .read_shards import ModelJson, read_json, read_weights
 
 _GRAPH, _LAYERS = "graph-model", "layers-model"
-_DIALECT = Dialect(hard_sigmoid_slope=1 / 5, up_sampling="asymmetric", masks_means=False)
+_DIALECT = Dialect(
+    hard_sigmoid_slope=1 / 5,
+    up_sampling="asymmetric",
+    masks_means=False,
+    zeroes_both_directions=False,
+    masks_of_keras_3=False,
+)
 """As TensorFlow.js computes, whatever wrote the model."""
 
 

@@ -13,11 +13,11 @@ LAYERS: Mapping[str, Handler] = {
     for name, handler in family.LAYERS.items()
 }
 
-USES_MASK = frozenset({"Attention", "Bidirectional", "GRU", "LSTM", "MultiHeadAttention", "SimpleRNN", "Softmax"})
-"""Layers whose results go by the masks of their operands."""
+JOINS_MASKS = frozenset({"Add", "Average", "Maximum", "Minimum", "Multiply", "Subtract"})
+"""Layers whose results have a mask where all of their operands do."""
 
 PASSES_MASK = frozenset(
-    {*activations.LAYERS, *merging.LAYERS, *movement.IDENTITIES, "BatchNormalization", "Dense", "GroupNormalization"}
+    {*activations.LAYERS, *movement.IDENTITIES, "BatchNormalization", "Concatenate", "Dense", "GroupNormalization"}
     | {"LayerNormalization", "RMSNormalization", "TimeDistributed", "UnitNormalization"}
 )
 """Layers whose results have the mask of their operand."""

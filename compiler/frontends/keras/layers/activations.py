@@ -183,6 +183,8 @@ def _prelu_layer(call: Call) -> Value:
 def _softmax_layer(call: Call) -> Value:
     """Over one axis, or several together."""
     x, given = call.x, call.option("axis", -1)
+    if x.mask is not None:
+        raise call.unsupported("its mask is not supported; save a model without it, and give whole sequences")
     axes = [int(a) % x.rank for a in (given if isinstance(given, list | tuple) else [given])]
     if len(axes) == 1:
         return call.mapped("Softmax", [x], axis=axes[0])

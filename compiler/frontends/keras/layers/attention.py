@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 import onnx
 
-from ..call import Call, Handler, Value
+from ..call import Call, Handler, Value, values_of
 
 _NEVER = -1e9
 """The score of a position that a mask excludes."""
@@ -41,8 +43,14 @@ def _multi_head_attention(call: Call) -> list[Value]:
     q = call.node("Transpose", [scaled], perm=[0, 2, 1, 3])
     k = call.node("Transpose", [_projected(call, key, 1)], perm=[0, 2, 3, 1])
     v = call.node("Transpose", [_projected(call, value, 2)], perm=[0, 2, 1, 3])
-    scores = _masked(call, call.node("MatMul", [q, k]), given.get("attention_mask"))
-    weights = call.node("Softmax", [scores], axis=-1)
+    of_keys = [value, key] if "key" in given else [value]
+    masks = [_along(call, query, [1, 3]), *(_along(call, v, [1, 2]) for v in of_keys)]
+    scores, mask = call.node("MatMul", [q, k]), given.get("attention_mask")
+    with_scores = bool(call.keywords.get("return_attention_scores"))
+    weights, excluded = _weights(call, scores, [*masks, _given_mask(call, mask)])
+    # Only where Keras 3 has no fused operator for it.
+    if excluded and call.scope.dialect.masks_of_keras_3 and (with_scores or call.option("dropout", 0)):
+        weights = call.node("Where", [excluded, call.number(0), weights])
     mixed = call.node("Transpose", [call.node("MatMul", [weights, v])], perm=[0, 2, 1, 3])
     with_bias = bool(call.option("use_bias", True))
     kernel = call.weight(6 if with_bias else 3)
@@ -51,36 +59,54 @@ def _multi_head_attention(call: Call) -> list[Value]:
     result = call.node("MatMul", [joined, call.constant(flat, "output_kernel")])
     if with_bias:
         result = call.node("Add", [result, call.constant(call.weight(7), "output_bias")])
-    found = [Value(result, 3)]
-    return [*found, Value(weights, 4)] if call.keywords.get("return_attention_scores") else found
+    found = [Value(result, 3, mask=query.mask)]
+    return [*found, Value(weights, 4)] if with_scores else found
 
 
-def _masked(call: Call, scores: str, mask: Value | None) -> str:
-    """Scores batch x heads x queries x keys, of which a mask and causality exclude some."""
-    if mask is not None:
-        allowed = mask.name if mask.dtype == "bool" else call.node("Cast", [mask.name], to=onnx.TensorProto.BOOL)
-        if mask.rank == 3:
-            allowed = call.node("Unsqueeze", [allowed, call.integers([1])])
-        scores = call.node("Where", [allowed, scores, call.number(_NEVER)])
+def _along(call: Call, x: Value, axes: list[int]) -> str | None:
+    """The mask of queries or keys, with one element on these axes of scores."""
+    return None if x.mask is None else call.node("Unsqueeze", [call.known_mask(x), call.integers(axes)])
+
+
+def _given_mask(call: Call, mask: Value | None) -> str | None:
+    """An attention_mask as batch x heads x queries x keys."""
+    if mask is None:
+        return None
+    allowed = mask.name if mask.dtype == "bool" else call.node("Cast", [mask.name], to=onnx.TensorProto.BOOL)
+    return call.node("Unsqueeze", [allowed, call.integers([1])]) if mask.rank == 3 else allowed
+
+
+def _weights(call: Call, scores: str, masks: list[str | None]) -> tuple[str, str | None]:
+    """The softmax of scores ... x queries x keys, and which of them masks and causality exclude; None where they
+    exclude none. A query all of whose keys are excluded has equal weights."""
+    allowed = [mask for mask in masks if mask is not None]
     if call.keywords.get("use_causal_mask"):
         ones = call.node("Add", [call.node("Mul", [scores, call.number(0)]), call.number(1)])
-        earlier = call.node("Cast", [call.node("Trilu", [ones], upper=0)], to=onnx.TensorProto.BOOL)
-        scores = call.node("Where", [earlier, scores, call.number(_NEVER)])
-    return scores
+        allowed.append(call.node("Cast", [call.node("Trilu", [ones], upper=0)], to=onnx.TensorProto.BOOL))
+    if not allowed:
+        return call.node("Softmax", [scores], axis=-1), None
+    excluded = call.node("Not", [reduce(lambda a, b: call.node("And", [a, b]), allowed)])
+    scores = call.node("Where", [excluded, call.number(_NEVER), scores])
+    return call.node("Softmax", [scores], axis=-1), excluded
 
 
-def _attention(call: Call) -> Value:
+def _attention(call: Call) -> list[Value]:
     """Attention of queries, values and keys, which are the values where there are none."""
-    values = [call.real(v) for v in call.values]
-    if not 2 <= len(values) <= 3 or call.option("score_mode", "dot") != "dot" or call.keywords.get("use_causal_mask"):
-        raise call.unsupported("its score_mode or its masks are not supported")
+    values = [call.real(v) for v in values_of(call.args)]
+    if not 2 <= len(values) <= 3 or call.option("score_mode", "dot") != "dot":
+        raise call.unsupported("its score_mode or its operands are not supported")
     query, value, key = values[0], values[1], values[-1]
     rank = query.rank
     across = call.node("Transpose", [key.name], perm=[*range(rank - 2), rank - 1, rank - 2])
     scores = call.node("MatMul", [query.name, across])
     if call.option("use_scale", False):
         scores = call.node("Mul", [scores, call.constant(call.weight(0), "scale")])
-    return Value(call.node("MatMul", [call.node("Softmax", [scores], axis=-1), value.name]), rank)
+    weights, _ = _weights(call, scores, [_along(call, value, [1])])
+    result = call.node("MatMul", [weights, value.name])
+    if (counted := _along(call, query, [2])) is not None:
+        result = call.node("Where", [counted, result, call.number(0)])
+    found = [Value(result, rank, mask=query.mask)]
+    return [*found, Value(weights, rank)] if call.keywords.get("return_attention_scores") else found
 
 
 LAYERS: dict[str, Handler] = {"Attention": _attention, "MultiHeadAttention": _multi_head_attention}

@@ -37,9 +37,10 @@ def _global_pool(op: str) -> Handler:
 
 def _masked_mean(call: Call, x: Value, keep: bool) -> Value:
     """The mean of the steps that count."""
-    if not x.mask or x.rank != 3 or call.channels_first:
-        raise call.unsupported("its mask is not supported; save a model without it, and give whole sequences")
-    counted = call.node("Cast", [x.mask], to=1)
+    mask = call.known_mask(x)
+    if x.rank != 3 or call.channels_first:
+        raise call.unsupported("it has a mask of other than batch x steps x features; save a model without it")
+    counted = call.node("Cast", [mask], to=1)
     weights = call.node("Unsqueeze", [counted, call.integers([2])])
     sums, counts = (
         call.node("ReduceSum", [v, call.integers([1])], keepdims=int(keep))

@@ -109,12 +109,27 @@ def _aligned(call: Call, values: Sequence[Value]) -> list[Value]:
 
 
 def _not_equal(call: Call) -> Value:
-    """To a number. Keras 3 computes masks of steps by it, and by the next."""
+    """To a number. Keras 3 computes masks of steps by it, and by the next three."""
     x, number = call.args
     if not isinstance(x, Value) or not isinstance(number, int | float):
         raise call.unsupported("it is called on other than a tensor and a number")
     constant = call.builder.constant(np.asarray(number, x.dtype), "number")
     return Value(call.node("Not", [call.node("Equal", [x.name, constant])]), x.rank, "bool")
+
+
+def _convert_to_tensor(call: Call) -> Value:
+    x = call.values[0]
+    if call.option("dtype", x.dtype) != x.dtype:
+        raise call.unsupported(f"it converts elements to {call.option('dtype')}")
+    return replace(x, mask=None)
+
+
+def _logical_or(call: Call) -> Value:
+    values = call.values
+    if len(values) != 2 or any(v.dtype != "bool" for v in values):
+        raise call.unsupported("it is of other than two booleans")
+    a, b = _aligned(call, values)
+    return Value(call.node("Or", [a.name, b.name]), a.rank, "bool")
 
 
 def _any(call: Call) -> Value:
@@ -137,7 +152,9 @@ LAYERS: dict[str, Handler] = {
     "Subtract": _subtract,
     "ops.Add": _operation("Add"),
     "ops.Any": _any,
+    "ops.ConvertToTensor": _convert_to_tensor,
     "ops.Divide": _operation("Div"),
+    "ops.LogicalOr": _logical_or,
     "ops.Multiply": _operation("Mul"),
     "ops.NotEqual": _not_equal,
     "ops.Subtract": _operation("Sub"),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..call import Call, Handler, Value
 from .activations import function_name
+from .masked_steps import MaskedSteps, masked_steps
 
 _GATES = {"LSTM": (0, 3, 1, 2), "GRU": (0, 1, 2), "SimpleRNN": (0,)}
 """The places in Keras of ONNX's gates: of an LSTM Keras has input, forget, cell, output, and ONNX input, output,
@@ -74,8 +75,16 @@ class _Direction:
         return _FUNCTIONS[name], [1.0] if name in ("elu", "linear") else [], [0.0] if name == "linear" else []
 
 
-def _run(call: Call, x: Value, directions: Sequence[_Direction], direction: str, states: Sequence[Value]) -> list[str]:
-    """ONNX's results: steps x directions x batch x units, then the last states, directions x batch x units."""
+def _run(
+    call: Call,
+    x: Value,
+    directions: Sequence[_Direction],
+    direction: str,
+    states: Sequence[str],
+    masked: MaskedSteps | None,
+) -> list[str]:
+    """ONNX's results: steps x directions x batch x units, then the last states, directions x batch x units. Of masked
+    steps, the first has those that count at the front."""
     first = directions[0]
     for d in directions:
         for option in ("stateful", "time_major"):
@@ -84,8 +93,9 @@ def _run(call: Call, x: Value, directions: Sequence[_Direction], direction: str,
     stacked = [np.stack([d.weights(0) for d in directions]), np.stack([d.weights(1) for d in directions])]
     names = [call.constant(w, n) for w, n in zip(stacked, ("kernel", "recurrent_kernel"), strict=True)]
     bias = call.constant(np.stack([d.bias() for d in directions]), "bias")
-    steps_first = call.node("Transpose", [x.name], perm=[1, 0, 2])
-    starts = [call.node("Unsqueeze", [call.real(s).name, call.integers([0])]) for s in states]
+    steps_first = call.node("Transpose", [masked.front(x.name) if masked else x.name], perm=[1, 0, 2])
+    lengths = masked.lengths if masked else ""
+    starts = [call.node("Unsqueeze", [s, call.integers([0])]) for s in states]
     functions = [f for d in directions for f in d.functions()]
     attributes = {
         "hidden_size": first.units,
@@ -101,20 +111,30 @@ def _run(call: Call, x: Value, directions: Sequence[_Direction], direction: str,
             attributes[name] = numbers
     if first.is_late:
         attributes["linear_before_reset"] = 1
-    operands = [steps_first, *names, bias, *(["", *starts] if starts else [])]
+    operands = [steps_first, *names, bias, lengths, *starts]
     return call.nodes(_OPERATORS[first.kind], operands, 3 if first.kind == "LSTM" else 2, **attributes)
 
 
 def _recurrent(call: Call) -> list[Value]:
     x, *states = call.values
+    starts = [call.real(s).name for s in states]
     backwards = bool(call.option("go_backwards", False))
     direction = _Direction(call)
-    every, *last = _run(call, call.real(x), [direction], "reverse" if backwards else "forward", states)
+    ignored = bool(states) and call.scope.dialect.masks_of_keras_3 and not call.is_given_mask
+    masked = None if ignored else masked_steps(call, x)
+    every, *last = _run(call, call.real(x), [direction], "reverse" if backwards else "forward", starts, masked)
     squeezed = [Value(call.node("Squeeze", [v, call.integers([0])]), 2) for v in last]
     output = squeezed[0]
-    if call.option("return_sequences", False):
+    zero = masked is not None and bool(call.option("zero_output_for_mask", False))
+    if zero or call.option("return_sequences", False):
         steps = call.node("Transpose", [call.node("Squeeze", [every, call.integers([1])])], perm=[1, 0, 2])
-        output = Value(_reversed(call, steps) if backwards else steps, 3)
+        if masked:
+            steps = masked.back(steps, starts[0] if starts else None, backwards=backwards, zero=zero)
+        if call.option("return_sequences", False):
+            # The mask stays in the order of the input, as in Keras.
+            output = Value(_reversed(call, steps) if backwards else steps, 3, mask=x.mask)
+        else:
+            output = Value(call.node("Gather", [steps, call.integers(0 if backwards else -1)], axis=1), 2)
     return [output, *squeezed] if call.option("return_state", False) else [output]
 
 
@@ -131,13 +151,20 @@ def _bidirectional(call: Call) -> list[Value]:
     forward, backward = (_Direction(call.inner(layer)) for layer in call.layer.inner)
     if forward.kind not in _GATES or forward.kind != backward.kind or forward.units != backward.units:
         raise call.unsupported(f"it has a {forward.kind} and a {backward.kind}, which are not taken together")
-    every, *last = _run(call, call.real(x), [forward, backward], "bidirectional", [])
+    masked = masked_steps(call, x)
+    every, *last = _run(call, call.real(x), [forward, backward], "bidirectional", [], masked)
     if forward.call.option("return_sequences", False):
         parts = [call.node("Squeeze", [p, call.integers([1])]) for p in _halves(call, every, 1)]
-        outputs = [Value(call.node("Transpose", [p], perm=[1, 0, 2]), 3) for p in parts]
+        steps = [call.node("Transpose", [p], perm=[1, 0, 2]) for p in parts]
+        if masked:
+            zero = call.scope.dialect.zeroes_both_directions
+            steps = [masked.back(s, None, backwards=i == 1, zero=zero) for i, s in enumerate(steps)]
+        outputs = [Value(s, 3) for s in steps]
     else:
         outputs = _states(call, last[0])
     results = _merged(call, outputs)
+    if outputs[0].rank == 3:
+        results = [replace(v, mask=x.mask) for v in results]
     if forward.call.option("return_state", False):
         both = [_states(call, v) for v in last]
         results += [pair[i] for i in range(2) for pair in both]
