@@ -241,8 +241,8 @@ def test_external_data_comes_with_the_model(opened: Page, tmp_path: Path) -> Non
     [
         (
             "[]",
-            "one file named *.onnx with its external data, *.tflite, *.keras, *.h5, or model.json with its shards, "
-            "is a model, not nothing",
+            "one file named *.onnx with its external data, *.tflite, *.keras, *.h5, *.pb, *.mlmodel, *.prototxt with "
+            "its *.caffemodel, *-symbol.json with its *.params, or model.json with its shards, is a model, not nothing",
         ),
         ("'model.onnx'", "a model is a File, bytes (ArrayBuffer, Uint8Array, Blob), a list of Files, or bytes by name"),
         ("new Response('')", "a model is a File"),

@@ -162,7 +162,7 @@ IN_TURN = (
     "e2e/test_device_winograd.py",
     "e2e/test_digits.py",
     "e2e/test_dynamic_memory.py",
-    "e2e/test_keras_in_page.py",
+    "e2e/test_formats_in_page.py",
     "e2e/test_npm_package.py",
     "e2e/test_queue_and_dispose.py",
     "e2e/test_rpc.py",

@@ -7,7 +7,7 @@ import { element } from './elements.js';
 import { keepFiles } from './keep_files.js';
 import { hideCard, showCard } from './model_card.js';
 import { setState, showBytes, showNotice, showProblem, showStatus } from './page_status.js';
-import { isModel } from './read_source.js';
+import { isModel, MODELS } from './read_source.js';
 import { sortFiles } from './sort_files.js';
 import { tuneModel } from './tune_model.js';
 import { createTuneView } from './tune_view.js';
@@ -80,8 +80,7 @@ const nameOf = (files) => files.find(({ name }) => isModel(name))?.name ?? files
 function take(files) {
   const { model, more, picture, labels, tensor } = sortFiles(files);
   if (model.length) open(model);
-  else if (!workbench.loaded() && !job)
-    showProblem('None of these files is a model: its name must end in .onnx, .tflite, .keras, .h5 or be model.json.');
+  else if (!workbench.loaded() && !job) showProblem(`None of these files is a model: it is named ${MODELS}.`);
   else if (more.length) addFiles(more);
   if (picture && job) takePicture(picture);
   if (labels && job) {

@@ -7,7 +7,12 @@ import { CompileError } from './compile_error.js';
 
 /** The size limit of all files. Python holds a model's constants several times over, in at most 4 GiB. */
 const MOST_BYTES = 2 ** 30;
-const SUFFIXES = ['.onnx', '.tflite', '.keras', '.h5', '.hdf5'];
+/** Ends of the names of models; other files that a model consists of have other ones. */
+const SUFFIXES = ['.onnx', '.tflite', '.keras', '.h5', '.hdf5', '.pb', '.mlmodel', '.prototxt', '-symbol.json'];
+/** The names of models, in words. */
+export const MODELS =
+  '*.onnx with its external data, *.tflite, *.keras, *.h5, *.pb, *.mlmodel, *.prototxt with its *.caffemodel, ' +
+  '*-symbol.json with its *.params, or model.json with its shards';
 
 /** Whether a file of this name is the model among several. */
 export const isModel = (/** @type {string} */ name) =>
@@ -42,11 +47,7 @@ export function readSource(source) {
   const [model] = models;
   if (!model || models.length > 1) {
     const given = names.join(', ') || 'nothing';
-    throw new CompileError(
-      'input',
-      'one file named *.onnx with its external data, *.tflite, *.keras, *.h5, or model.json with its shards, ' +
-        `is a model, not ${given}`,
-    );
+    throw new CompileError('input', `one file named ${MODELS}, is a model, not ${given}`);
   }
   return { model: model[0], files };
 }

@@ -1,4 +1,4 @@
-"""Models of Keras and TensorFlow.js compile in a page, which fetches the modules for them with the first one."""
+"""Models of formats other than ONNX and TFLite compile in a page, which fetches modules for them with the first."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from caffe_models import write_model
+from coreml_models import Network
 from page_compiler import HEADERS, backends_of, choose, command_line, compile_chosen, module_site
 from playwright.sync_api import Page
 from server import serve
+from tensorflow_graphs import Type, Writer
 
 TFJS = Path(__file__).parent.parent / "tests" / "tfjs_models" / "several"
 
@@ -61,3 +64,41 @@ def test_tensorflow_js(opened: Page, tmp_path: Path) -> None:
     for found in compiled(opened, files, feeds, tmp_path / "bundle", batch=2):
         for name, want in zip(("merged", "dot"), recorded["outputs"], strict=True):
             np.testing.assert_allclose(found[name], want["data"], atol=1e-5)
+
+
+def test_others(opened: Page, tmp_path: Path) -> None:
+    """A product with the same weights in each format, one after the other in one page."""
+    rng = np.random.default_rng(5)
+    weight, x = (rng.uniform(-1, 1, shape).astype("f4") for shape in ((5, 3), (1, 3)))
+    for name, (files, given) in {
+        "caffe": (caffe(tmp_path, weight), x),
+        "graph": (frozen_graph(tmp_path, weight), x),
+        "coreml": (core_ml(tmp_path, weight), x[0]),
+    }.items():
+        for found in compiled(opened, files, {"x": given}, tmp_path / name):
+            np.testing.assert_allclose(found["y"], (x @ weight.T).ravel(), atol=1e-5, err_msg=name)
+
+
+def caffe(folder: Path, weight: np.ndarray) -> list[Path]:
+    text = """name: "net" input: "x" input_shape { dim: 1 dim: 3 }
+      layer { name: "y" type: "InnerProduct" bottom: "x" top: "y"
+              inner_product_param { num_output: 5 bias_term: false } }"""
+    path = write_model(folder, text, {"y": (weight,)})
+    return [path, path.with_suffix(".caffemodel")]
+
+
+def frozen_graph(folder: Path, weight: np.ndarray) -> list[Path]:
+    writer, path = Writer(), folder / "net.pb"
+    operands = [writer.placeholder("x", "float32", [1, 3]), writer.constant(weight.T.copy(), "w")]
+    writer.node("MatMul", operands, "y", T=Type("float32"))
+    path.write_bytes(writer.bytes())
+    return [path]
+
+
+def core_ml(folder: Path, weight: np.ndarray) -> list[Path]:
+    network, path = Network(), folder / "net.mlmodel"
+    fields = {"inputChannels": 3, "outputChannels": 5, "weights": weight}
+    network.layer("innerProduct", [network.input("x", [3])], ["y"], **fields)
+    network.output("y", [5])
+    path.write_bytes(network.bytes())
+    return [path]
