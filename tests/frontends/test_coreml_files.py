@@ -269,12 +269,11 @@ def test_options_that_are_not_supported_are_said_at_once() -> None:
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        ("pipeline", "of the kind pipeline, .*; give the networks of the pipeline one by one"),
-        ("treeEnsembleClassifier", "of the kind treeEnsembleClassifier.* skl2onnx"),
+        ("kNearestNeighborsClassifier", "of the kind kNearestNeighborsClassifier.* to ONNX"),
         ("wordTagger", "of the kind wordTagger.* to ONNX"),
     ],
 )
-def test_models_that_are_no_networks(kind: str, message: str, tmp_path: Path) -> None:
+def test_kinds_of_models_that_are_not_taken(kind: str, message: str, tmp_path: Path) -> None:
     model = MESSAGES["Model"](specificationVersion=4)
     setattr(model, kind, b"")
     path = tmp_path / "net.mlmodel"
@@ -288,7 +287,7 @@ def test_models_that_are_no_networks(kind: str, message: str, tmp_path: Path) ->
     ("data", "message"),
     [
         (b"", "net.mlmodel is empty; convert or download the model again"),
-        (b"\x08\x04", "net.mlmodel is not a Core ML model: it has no network and no program"),
+        (b"\x08\x04", "net.mlmodel is not a Core ML model: it has no model of any kind"),
         (b"\x08\x04\x12\x7f\x0a", "net.mlmodel is truncated or damaged: its 5 bytes are not a whole Core ML model"),
     ],
 )

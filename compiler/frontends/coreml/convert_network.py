@@ -1,4 +1,4 @@
-"""From a neural network to an ONNX model of the same layers, whose values keep their names."""
+"""From a neural network to ONNX nodes of the same layers, whose values keep their names."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import onnx
 
 from ...errors import InputError, UnsupportedError
 from ..model_builder import ModelBuilder
-from .classes import add_classes
-from .features import BGR, Feature, blue_first, read_feature
+from .classes import Labels, labels_of, read_classes
+from .feature_values import Features, FeatureValue, take
+from .features import BGR, Feature, blue_first, described_inputs, read_feature
 from .layers import LAYERS
 from .network_call import Array, Layer, NetworkScope
 from .problems import collect
@@ -26,47 +26,26 @@ _FIRST_KIND = 100
 """The number of the first field of a layer that says its kind."""
 
 
-def convert_network(model: Model) -> onnx.ModelProto:
-    """Raises UnsupportedError, which names all that is not supported."""
+def add_network(builder: ModelBuilder, model: Model, given: Features) -> Features:
+    """The outputs: float32 or int32, labels after the others. Raises UnsupportedError, which names all that is not
+    supported."""
     problems = collect(model.name, unsupported_layers(model), "layer")
     problems.check()
-    builder = ModelBuilder(model.name)
     is_of_five = model.network.arrayInputShapeMapping != _EXACT
     scope = NetworkScope(model.name, builder, is_of_five, problems, _convert_layers)
-    for feature in network_inputs(model):
-        _add_input(scope, model, feature)
-    outputs = [read_feature(f) for f in model.description.output]
-    # What is an output keeps that name for itself.
-    reserved = {f.name: builder.name(f.name) for f in outputs}
+    for feature in described_inputs(model):
+        _enter(scope, model, feature, take(builder, given, feature.name, "float32", feature.shape or None))
     scope.convert(scope, model.network)
     problems.check()
-    labels = [
-        f
-        for f in outputs
-        if f.name in (model.description.predictedFeatureName, model.description.predictedProbabilitiesName)
-    ]
-    for feature in outputs:
-        if feature not in labels:
-            _add_output(scope, model, feature, reserved[feature.name])
-    if labels:
-        _add_labels(scope, model, reserved)
-    return builder.model(model.proto.description.metadata.shortDescription)
-
-
-def network_inputs(model: Model) -> list[Feature]:
-    """The inputs. Images are 1 x channels x height x width."""
-    features = [read_feature(f) for f in model.description.input]
-    return [
-        Feature(
-            f.name,
-            f.kind,
-            "int32" if f.dtype == "int32" else "float32",
-            (1, *f.shape) if f.is_image else f.shape,
-            f.usual,
-            f.color,
-        )
-        for f in features
-    ]
+    names: list[str] = []
+    if model.kind != "neuralNetworkRegressor":
+        names = [model.description.predictedFeatureName, model.description.predictedProbabilitiesName]
+    outputs = [read_feature(f) for f in model.description.output]
+    results: dict[str, FeatureValue | Labels] = {
+        f.name: _output(scope, model, f) for f in outputs if f.name not in names
+    }
+    present = [name if any(f.name == name for f in outputs) else "" for name in names]
+    return results | _labels(scope, model, *present) if any(present) else results
 
 
 def _kind(layer: Any) -> str:
@@ -104,11 +83,9 @@ def constants(model: Model) -> Iterator[Value]:
             yield Value(dtype, (count,))
 
 
-def _add_input(scope: NetworkScope, model: Model, feature: Feature) -> None:
+def _enter(scope: NetworkScope, model: Model, feature: Feature, name: str) -> None:
+    """Makes the ONNX value of an input, float32, one of the network."""
     builder = scope.builder
-    name = builder.input(feature.name, onnx_type(feature.dtype), feature.shape)
-    if feature.dtype != "float32":
-        name = builder.node("Cast", [name], f"{feature.name}.real", to=onnx.TensorProto.FLOAT)
     rank = len(feature.shape)
     if feature.is_image:
         if feature.color == BGR:
@@ -187,25 +164,24 @@ def _value(scope: NetworkScope, model: Model, name: str) -> Array:
     return scope.values[name]
 
 
-def _add_output(scope: NetworkScope, model: Model, feature: Feature, name: str) -> None:
+def _output(scope: NetworkScope, model: Model, feature: Feature) -> FeatureValue:
     """In the shape that is declared, or else in that of the last layer."""
     builder, value = scope.builder, _value(scope, model, feature.name).name
     fixed: list[int] = [n for n in feature.shape if isinstance(n, int) and n > 0]
-    if feature.shape and len(fixed) == len(feature.shape) and scope.is_of_five:
-        value = builder.node("Reshape", [value, builder.integers(fixed)], name)
-    dtype = onnx_type("int32" if feature.dtype == "int32" else "float32")
-    builder.node("Cast", [value], name, outputs=[name], to=dtype)
-    builder.output(name, dtype, None)
+    is_declared = bool(feature.shape) and len(fixed) == len(feature.shape) and scope.is_of_five
+    if is_declared:
+        value = builder.node("Reshape", [value, builder.integers(fixed)], feature.name)
+    dtype = "int32" if feature.dtype == "int32" else "float32"
+    if dtype == "int32":
+        value = builder.node("Cast", [value], feature.name, to=onnx_type(dtype))
+    return FeatureValue(value, dtype, tuple(fixed) if is_declared else None)
 
 
-def _add_labels(scope: NetworkScope, model: Model, reserved: dict[str, str]) -> None:
+def _labels(scope: NetworkScope, model: Model, label: str, by_label: str) -> dict[str, Labels]:
     """Scores are the values that the network names, or else its last result."""
-    network, description = model.network, model.description
-    classes = list(network.stringClassLabels.vector) or [int(n) for n in network.int64ClassLabels.vector]
-    if not classes:
-        raise UnsupportedError(f"{model.name}: it is a classifier without labels; convert it with them")
+    network = model.network
+    classes = read_classes(network, model.name)
     named = network.labelProbabilityLayerName
     last = network.layers[-1].output[0] if network.layers else ""
     scores = _value(scope, model, named if named in scope.values else last).name
-    names = (description.predictedFeatureName, description.predictedProbabilitiesName)
-    add_classes(scope.builder, scores, classes, *(reserved.get(n, "") for n in names))
+    return labels_of(scope.builder, scores, classes, label, by_label)

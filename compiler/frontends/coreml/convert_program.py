@@ -1,4 +1,4 @@
-"""From an ML program to an ONNX model of the same operations, whose values keep their names."""
+"""From an ML program to ONNX nodes of the same operations, whose values keep their names."""
 
 from __future__ import annotations
 
@@ -6,52 +6,47 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import onnx
-
 from ...errors import InputError, UnsupportedError
 from ..model_builder import ModelBuilder
 from .call import Call, Scope
-from .classes import add_classes
+from .classes import Labels, labels_of
+from .feature_values import Features, FeatureValue, take
 from .features import BGR, Feature, blue_first, read_feature
 from .operators import OPERATORS
 from .problems import collect
 from .read_model import DAMAGES, Model, relative
 from .read_value import Value, read_value, type_of
-from .types import onnx_type, real_type
+from .types import real_type
 
 _OWN = ("const", "classify")
 """Operations that are no operators: constants, and the outputs of a classifier."""
 
 
-def convert_program(model: Model) -> onnx.ModelProto:
-    """Raises UnsupportedError, which names all that is not supported."""
+def add_program(builder: ModelBuilder, model: Model, given: Features) -> Features:
+    """The outputs, labels after the others. Raises UnsupportedError, which names all that is not supported."""
     problems = collect(model.name, unsupported_operations(model), "operation")
     problems.check()
-    builder = ModelBuilder(model.name)
     scope = Scope(model, builder, builder, problems, _convert_block)
     for feature, value in program_inputs(model):
-        value.name = builder.input(feature.name, onnx_type(value.dtype), feature.shape)
+        value.name = take(builder, given, feature.name, value.dtype, feature.shape)
         if feature.is_image and feature.color == BGR:
             value.name = blue_first(builder, value.name)
         scope.values[feature.name] = value
-    names = list(model.program.outputs)
-    # What is an output keeps that name for itself.
-    reserved = {name: builder.name(name) for name in names}
     scope.convert(scope, model.program)
     problems.check()
     classifiers = [o for o in model.program.operations if o.type == "classify"]
     labels = {v.name for o in classifiers for v in o.outputs}
-    for name in names:
+    results: dict[str, FeatureValue | Labels] = {}
+    for name in model.program.outputs:
         if name in labels:
             continue
         if name not in scope.values:
             raise UnsupportedError(f"{model.name}: nothing computes its output {name!r}")
         value = scope.values[name]
-        builder.node("Identity", [scope.add(value)], name, outputs=[reserved[name]])
-        builder.output(reserved[name], onnx_type(real_type(value.dtype)), None)
+        results[name] = FeatureValue(scope.add(value), real_type(value.dtype), value.shape)
     for operation in classifiers:
-        _add_classifier(Call(scope, operation), reserved)
-    return builder.model(model.proto.description.metadata.shortDescription)
+        results |= _labels(Call(scope, operation), model.program.outputs)
+    return results
 
 
 def program_inputs(model: Model) -> list[tuple[Feature, Value]]:
@@ -124,11 +119,12 @@ def weight_files(model: Model) -> list[str]:
     return list(dict.fromkeys(map(relative, blobs)))
 
 
-def _add_classifier(call: Call, reserved: dict[str, str]) -> None:
-    names = [reserved.get(v.name, "") for v in call.operation.outputs]
+def _labels(call: Call, outputs: Sequence[str]) -> dict[str, Labels]:
+    names = [v.name if v.name in outputs else "" for v in call.operation.outputs]
+    label, by_label = (*names, "", "")[:2]
     classes: Sequence[Any] = call.constant("classes")
     classes = [c if isinstance(c, str) else int(c) for c in classes]
-    add_classes(call.builder, call.read("probabilities"), classes, *names[:2])
+    return labels_of(call.builder, call.read("probabilities"), classes, label, by_label)
 
 
 def _convert_block(scope: Scope, block: Any) -> None:

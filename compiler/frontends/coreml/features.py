@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import UnsupportedError
 from ..model_builder import ModelBuilder
+from .read_model import Model
 from .types import ARRAY_TYPES
 
 GRAYSCALES = (10, 40)
@@ -55,6 +56,26 @@ def read_feature(feature: Any) -> Feature:
     if kind in ("stringType", "dictionaryType"):
         return Feature(feature.name, kind, "string", (), {})
     raise UnsupportedError(f"{feature.name!r} is a {kind.removesuffix('Type')}, and images and arrays are supported")
+
+
+def described_inputs(model: Model) -> list[Feature]:
+    """The inputs of a model that is no program: images are 1 x channels x height x width, and numbers float32 but for
+    integers. Raises UnsupportedError for text and for dictionaries."""
+    found = []
+    for feature in map(read_feature, model.description.input):
+        if feature.dtype == "string":
+            kind = "text" if feature.kind == "stringType" else "a dictionary"
+            raise UnsupportedError(
+                f"{model.name}: the input {feature.name!r} is {kind}, and numbers are supported; encode it as "
+                "numbers before the model, which is converted without the part that reads it"
+            )
+        dtype = feature.dtype if feature.dtype in ("int32", "int64") else "float32"
+        found.append(replace(feature, dtype=dtype, shape=(1, *feature.shape) if feature.is_image else feature.shape))
+    return found
+
+
+def output_names(model: Model) -> list[str]:
+    return [f.name for f in model.description.output]
 
 
 def blue_first(builder: ModelBuilder, image: str) -> str:

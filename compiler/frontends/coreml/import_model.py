@@ -13,11 +13,8 @@ from ..model_card import ModelCard, Port
 from ..model_inputs import ModelInputs
 from ..usual_sizes import import_at_usual_sizes
 from .convert import convert
-from .convert_network import constants as network_constants
-from .convert_network import count_layers, network_inputs, unsupported_layers
-from .convert_program import constants as program_constants
-from .convert_program import count_operations, program_inputs, unsupported_operations, weight_files
-from .features import Feature, read_feature
+from .features import read_feature
+from .forms import form_of, weight_files
 from .read_model import Model, read_model, valid
 
 
@@ -31,7 +28,7 @@ def import_model(
     """
     read = read_model(model)
     with valid(read.name):
-        usual = {name: n for feature in _inputs(read) for name, n in feature.usual.items()}
+        usual = {name: n for feature in form_of(read).inputs(read) for name, n in feature.usual.items()}
     return import_at_usual_sizes(lambda: convert(read), usual, inputs, memory)
 
 
@@ -39,15 +36,9 @@ def files_beside(path: Path) -> list[Path]:
     """The files of weights that a program names; none of a file that cannot be read."""
     try:
         read = read_model(path)
-        return [] if read.program is None else [(read.folder or path) / name for name in weight_files(read)]
+        return [(read.folder or path) / name for name in weight_files(read)]
     except (InputError, UnsupportedError):
         return []
-
-
-def _inputs(model: Model) -> list[Feature]:
-    if model.network is not None:
-        return network_inputs(model)
-    return [feature for feature, _ in program_inputs(model)]
 
 
 def describe(model: str | Path | bytes) -> ModelCard:
@@ -58,29 +49,28 @@ def describe(model: str | Path | bytes) -> ModelCard:
 
 
 def _described(read: Model) -> ModelCard:
-    is_network = read.network is not None
+    form = form_of(read)
     weights: Counter[str] = Counter()
     parameters = 0
-    for found in network_constants(read) if is_network else program_constants(read):
+    for found in form.constants(read):
         count = prod(n or 0 for n in found.shape)
         parameters += count
         weights[found.dtype] += count * _bits(found.dtype) // 8
     metadata = read.proto.description.metadata
-    unsupported = unsupported_layers(read) if is_network else unsupported_operations(read)
     outputs = [read_feature(f) for f in read.description.output]
     return ModelCard(
         name=read.name,
         producer=_producer(read),
         opset=0,
-        operators=count_layers(read) if is_network else count_operations(read),
+        operators=form.count(read),
         parameters=parameters,
-        inputs=tuple(Port(f.name, f.dtype, f.shape) for f in _inputs(read)),
+        inputs=tuple(Port(f.name, f.dtype, f.shape) for f in form.inputs(read)),
         outputs=tuple(Port(f.name, f.dtype, f.shape or None) for f in outputs),
         licence=metadata.license,
         description=metadata.shortDescription,
         author=metadata.author,
         weights=dict(weights.most_common()),
-        unsupported=tuple(unsupported),
+        unsupported=tuple(form.unsupported(read)),
     )
 
 

@@ -14,13 +14,15 @@ from google.protobuf.message import DecodeError
 from ...errors import InputError, UnsupportedError
 from ..beside_model import model_folders
 from ..open_file import read_file, read_model_file
-from .schema import MESSAGES, NETWORKS, UNREAD_KINDS
+from .schema import MESSAGES, NETWORKS, PIPELINES, UNREAD_KINDS
 
 MANIFEST = "Manifest.json"
 """The file by which a package is recognised."""
 
 _LONGEST = 2**20
 """Bytes of a manifest, which has about a thousand."""
+
+_KINDS = [f.name for f in MESSAGES["Model"].DESCRIPTOR.fields if f.name not in ("specificationVersion", "description")]
 
 DAMAGES = (LookupError, ValueError, TypeError, ArithmeticError, AttributeError, MemoryError, RuntimeError, OSError)
 """Exceptions that protobuf, json and NumPy raise for what is not as Core ML writes it."""
@@ -30,15 +32,19 @@ FROM_SOURCE = "convert the model that it was made from to ONNX, and give that"
 
 @dataclass(slots=True)
 class Model:
-    """A file of this `name`. `description` has the inputs and outputs; one of `network` and `program`, the block of the
-    function that is compiled, is there. Files of weights lie in `folder`, None where the model is bytes, and are read
-    once; `roots` are the folders that they may not leave."""
+    """A file of this `name`, or a part of a pipeline. `description` has the inputs and outputs; one of `network`,
+    `program`, the block of the function that is compiled, and `classical`, the message of another model of this `kind`,
+    is there, or else `parts`, the models of a pipeline in order. Files of weights lie in `folder`, None where the model
+    is bytes, and are read once; `roots` are the folders that they may not leave."""
 
     name: str
     proto: Any
     description: Any
+    kind: str = ""
     network: Any = None
     program: Any = None
+    classical: Any = None
+    parts: Sequence[Model] = ()
     inputs: Sequence[Any] = ()
     folder: Path | None = None
     roots: tuple[Path, ...] = ()
@@ -83,8 +89,8 @@ def valid(name: str) -> Iterator[None]:
 
 
 def read_model(model: str | Path | bytes) -> Model:
-    """Raises InputError for what is no Core ML model or a damaged one, UnsupportedError for kinds of models that are no
-    networks."""
+    """Raises InputError for what is no Core ML model or a damaged one, UnsupportedError for kinds of models that
+    are not taken."""
     folder: Path | None = None
     roots: tuple[Path, ...] = ()
     if not isinstance(model, bytes) and Path(model).is_dir():
@@ -138,22 +144,34 @@ def _inside(roots: tuple[Path, ...], path: Path) -> Path | None:
 
 def _select(model: Model) -> Model:
     proto = model.proto
-    network = next((n for n in NETWORKS if proto.HasField(n)), None)
-    if network is not None:
-        model.network = getattr(proto, network)
-        return model
-    if not proto.HasField("mlProgram"):
-        kind = next((n for n in UNREAD_KINDS if proto.HasField(n)), None)
-        if kind is None:
-            raise InputError(
-                f"{model.name} is not a Core ML model: it has no network and no program; give another file"
-            )
+    model.kind = next((n for n in _KINDS if proto.HasField(n)), "")
+    if not model.kind:
+        raise InputError(f"{model.name} is not a Core ML model: it has no model of any kind; give another file")
+    if model.kind in UNREAD_KINDS:
         raise UnsupportedError(
-            f"{model.name} is a Core ML model of the kind {kind}, and neural networks and ML programs are taken; "
-            + _advice(kind)
+            f"{model.name} is a Core ML model of the kind {model.kind}, which is not supported; {FROM_SOURCE}"
         )
-    _select_function(model)
+    if model.kind in PIPELINES:
+        model.parts = _parts(model)
+    elif model.kind == "mlProgram":
+        _select_function(model)
+    elif model.kind in NETWORKS:
+        model.network = getattr(proto, model.kind)
+    else:
+        model.classical = getattr(proto, model.kind)
     return model
+
+
+def _parts(model: Model) -> list[Model]:
+    message = getattr(model.proto, model.kind)
+    pipeline = message if model.kind == "pipeline" else message.pipeline
+    parts = []
+    for i, proto in enumerate(pipeline.models):
+        named = f" ({pipeline.names[i]})" if i < len(pipeline.names) else ""
+        name = f"{model.name}: part {i}{named}"
+        part = Model(name, proto, proto.description, folder=model.folder, roots=model.roots, files=model.files)
+        parts.append(_select(part))
+    return parts
 
 
 def _select_function(model: Model) -> None:
@@ -170,11 +188,3 @@ def _select_function(model: Model) -> None:
     if function.opset not in block:
         raise ValueError(f"the function {name!r} has no block for {function.opset!r}")
     model.program, model.inputs = block[function.opset], function.inputs
-
-
-def _advice(kind: str) -> str:
-    if kind.startswith("pipeline"):
-        return "give the networks of the pipeline one by one, each saved as a model of its own"
-    if kind.startswith(("tree", "glm", "support", "kNearest")):
-        return "convert the scikit-learn model that it was made from with skl2onnx, and give that ONNX model"
-    return FROM_SOURCE

@@ -7,32 +7,18 @@ of models that are not read as bytes.
 from __future__ import annotations
 
 from ..message_classes import message_classes
+from .classical_schema import CLASSICAL, CLASSICAL_FIELDS
 from .network_schema import NETWORK
 
 UNREAD_KINDS = {
-    "pipelineClassifier": 200,
-    "pipelineRegressor": 201,
-    "pipeline": 202,
-    "glmRegressor": 300,
-    "supportVectorRegressor": 301,
-    "treeEnsembleRegressor": 302,
     "bayesianProbitRegressor": 304,
-    "glmClassifier": 400,
-    "supportVectorClassifier": 401,
-    "treeEnsembleClassifier": 402,
     "kNearestNeighborsClassifier": 404,
     "itemSimilarityRecommender": 501,
     "customModel": 555,
     "linkedModel": 556,
     "classConfidenceThresholding": 560,
-    "oneHotEncoder": 600,
-    "imputer": 601,
-    "featureVectorizer": 602,
     "dictVectorizer": 603,
-    "scaler": 604,
     "categoricalMapping": 606,
-    "normalizer": 607,
-    "arrayFeatureExtractor": 609,
     "nonMaximumSuppression": 610,
     "identity": 900,
     "textClassifier": 2000,
@@ -44,17 +30,22 @@ UNREAD_KINDS = {
     "audioFeaturePrint": 2006,
     "serializedModel": 3000,
 }
-"""Kinds of models that are no network, by name with the number of the field."""
+"""Kinds of models that are not taken, by name with the number of the field."""
 
 NETWORKS = ("neuralNetwork", "neuralNetworkClassifier", "neuralNetworkRegressor")
+PIPELINES = ("pipeline", "pipelineClassifier", "pipelineRegressor")
 
 _MODEL = f"""
 message Model {{
   int32 specificationVersion = 1; ModelDescription description = 2;
   NeuralNetwork neuralNetworkRegressor = 303; NeuralNetwork neuralNetworkClassifier = 403;
   NeuralNetwork neuralNetwork = 500; Program mlProgram = 502;
+  TypedPipeline pipelineClassifier = 200; TypedPipeline pipelineRegressor = 201; Pipeline pipeline = 202;
+  {CLASSICAL_FIELDS}
   {" ".join(f"bytes {name} = {number};" for name, number in UNREAD_KINDS.items())}
 }}
+message Pipeline {{ repeated Model models = 1; repeated string names = 2; }}
+message TypedPipeline {{ Pipeline pipeline = 1; }}
 message ModelDescription {{
   repeated Feature input = 1; repeated Feature output = 10; repeated Feature state = 13;
   string predictedFeatureName = 11; string predictedProbabilitiesName = 12;
@@ -130,5 +121,5 @@ message Doubles { repeated double values = 1; }
 message Bytes { bytes values = 1; }
 """
 
-MESSAGES = message_classes("webnn_compile.coreml", _MODEL + _PROGRAM + NETWORK)
+MESSAGES = message_classes("webnn_compile.coreml", _MODEL + _PROGRAM + NETWORK + CLASSICAL)
 """Classes by the names of messages."""
