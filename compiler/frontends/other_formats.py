@@ -43,7 +43,10 @@ OTHER_FORMATS = (
         for start in (b"\x80\x03", b"\x80\x04", b"\x80\x05")
     ),
     OtherFormat("a model of LightGBM", f"{_FROM_TREES}lightgbm", b"tree\nversion="),
-    OtherFormat("a model of XGBoost", f"{_FROM_TREES}xgboost", b"{L\0\0\0\0\0\0\0\x07learner", 0, (".ubj",)),
+    *(
+        OtherFormat("a model of XGBoost", f"{_FROM_TREES}xgboost", start, 0, (".ubj",))
+        for start in (b"{L\0\0\0\0\0\0\0\x07learner", b'{"learner"')
+    ),
     OtherFormat("weights of a language model (GGUF)", "export the model that they were made from to ONNX", b"GGUF"),
     OtherFormat("XML (perhaps a model of OpenVINO)", "give the model that it was converted from", b"<?xml"),
     OtherFormat("weights without a model (safetensors)", FROM_PYTORCH, b"\0\0\0\0{", 4, (".safetensors",)),

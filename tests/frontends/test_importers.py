@@ -71,6 +71,7 @@ def test_a_model_may_begin_with_any_field(first: Any) -> None:
             "a model of LightGBM; convert it to ONNX, with onnxmltools.convert_lightgbm",
         ),
         ("net.ubj", b"{L\0\0\0\0\0\0\0\x07learner{", "a model of XGBoost; .*onnxmltools.convert_xgboost"),
+        ("net.json", b'{"learner":{"attributes":{', "a model of XGBoost; .*onnxmltools.convert_xgboost"),
         ("net.gguf", b"GGUF\x03\0\0\0", r"weights of a language model \(GGUF\); export"),
         ("net.xml", b"<?xml version='1.0'?>\n<net>", r"XML \(perhaps a model of OpenVINO\); give the model"),
         ("page.html", b"\n <!DOCTYPE html>", "a text file, .*; download the model again"),
