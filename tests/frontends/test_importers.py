@@ -71,7 +71,6 @@ def test_a_model_may_begin_with_any_field(first: Any) -> None:
             "a model of LightGBM; convert it to ONNX, with onnxmltools.convert_lightgbm",
         ),
         ("net.ubj", b"{L\0\0\0\0\0\0\0\x07learner{", "a model of XGBoost; .*onnxmltools.convert_xgboost"),
-        ("net.json", b'{"learner":{"attributes":{', "a model of XGBoost; .*onnxmltools.convert_xgboost"),
         ("net.gguf", b"GGUF\x03\0\0\0", r"weights of a language model \(GGUF\); export"),
         ("net.xml", b"<?xml version='1.0'?>\n<net>", r"XML \(perhaps a model of OpenVINO\); give the model"),
         ("page.html", b"\n <!DOCTYPE html>", "a text file, .*; download the model again"),
@@ -87,6 +86,12 @@ def test_other_formats_say_what_to_do(name: str, data: bytes, what: str, tmp_pat
     refused(tmp_path / name, rf"^{name} is not an ONNX, TFLite, .* or \w+ model but {what}")
     if data != b"some words":
         refused(data, rf"^the model is not an ONNX, TFLite, .* or \w+ model but {what}")
+
+
+def test_json_of_another_format_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "net.json").write_text('{"learner":{"attributes":{}}}')
+    message = r"^net\.json is not a TensorFlow\.js model but a model of XGBoost; .*onnxmltools.convert_xgboost"
+    refused(tmp_path / "net.json", message)
 
 
 def test_what_nothing_knows_gets_the_supported_formats(tmp_path: Path) -> None:
