@@ -284,7 +284,31 @@ def _recurrent() -> Iterator[Row]:
     yield row("lstm_functions", layers.LSTM(5, activation="softsign", recurrent_activation="hard_sigmoid"), SEQUENCE)
     yield row("rnn_relu", layers.SimpleRNN(5, activation="relu"), SEQUENCE)
     yield row("bidirectional_states", layers.Bidirectional(layers.LSTM(5, return_state=True)), SEQUENCE)
+    cell = layers.LSTMCell(5, use_bias=False)
+    yield row("cell", layers.RNN(layers.GRUCell(5), return_sequences=True, return_state=True), SEQUENCE)
+    yield row("cell_both", layers.Bidirectional(layers.RNN(cell, return_sequences=True)), SEQUENCE)
+    cells = lambda: [layers.LSTMCell(5), layers.SimpleRNNCell(3), layers.LSTMCell(2, use_bias=False)]  # noqa: E731
+    yield row("cells", lambda: layers.RNN(cells(), return_sequences=True, return_state=True), SEQUENCE)
+    yield row("cells_backwards", lambda: layers.RNN(cells(), go_backwards=True, return_sequences=True), SEQUENCE)
+    yield Row("cells_from_states", (SEQUENCE, (5,), (3,)), _cells_from_states)
+    images = {"padding": "same", "return_sequences": True}
+    yield row("conv_lstm", layers.ConvLSTM2D(3, (3, 2), strides=2, return_state=True), (4, 7, 6, 2))
+    yield row("conv_lstm_every", layers.ConvLSTM2D(3, 3, dilation_rate=2, go_backwards=True, **images), (4, 7, 6, 2))
+    yield row("conv_lstm_first", layers.ConvLSTM2D(3, 3, data_format="channels_first", **images), (4, 2, 7, 6))
+    yield row("conv_lstm_1d", layers.ConvLSTM1D(3, 3, use_bias=False, recurrent_activation="hard_sigmoid"), (4, 7, 2))
+    yield row("conv_lstm_3d", layers.ConvLSTM3D(2, 2, **images), (3, 4, 3, 5, 2))
+    yield Row("conv_lstm_of_states", ((4, 7, 6, 2), (4, 7, 6, 2)), _conv_lstm_of_states)
     yield Row("translation", (SEQUENCE, (5, 3)), _translation)
+
+
+def _cells_from_states(x: Any, h: Any, state: Any) -> Any:
+    return layers.RNN([layers.GRUCell(5), layers.SimpleRNNCell(3)])(x, initial_state=[h, state])
+
+
+def _conv_lstm_of_states(a: Any, b: Any) -> Any:
+    """Frames that follow others, as their predictor has them; a convolution follows."""
+    _, *states = layers.ConvLSTM2D(3, 3, padding="same", return_state=True)(a)
+    return layers.Conv2D(2, 3)(layers.ConvLSTM2D(3, 3, padding="same")(b, initial_state=states))
 
 
 def _translation(a: Any, b: Any) -> Any:
@@ -305,6 +329,13 @@ def _masked() -> Iterator[Row]:
     yield masked("masked_zeros", layers.LSTM(5, return_sequences=True, zero_output_for_mask=True))
     yield masked("masked_zero_last", layers.GRU(5, zero_output_for_mask=True))
     yield masked("masked_last_of_both", layers.Bidirectional(layers.GRU(5, return_state=True), merge_mode="sum"))
+    cells = lambda: [layers.GRUCell(5), layers.LSTMCell(3)]  # noqa: E731
+    yield masked("masked_cells", layers.RNN(cells(), return_sequences=True, return_state=True))
+    yield masked("masked_cells_backwards", layers.RNN(cells(), return_sequences=True, go_backwards=True))
+    yield Row("conv_lstm_masked", ((4, 7, 6, 2), (4,)), _conv_lstm_masked, ("float32", "int32"), high=2)
+    unrolled = {"return_sequences": True, "unroll": True}
+    yield masked("masked_unrolled", layers.LSTM(5, zero_output_for_mask=True, **unrolled))
+    yield masked("masked_unrolled_both", layers.Bidirectional(layers.GRU(5, **unrolled)))
     yield Row("masked_translation", ((7,), (6,)), _masked_translation, ("int32", "int32"), high=3)
     yield Row("masked_stack", (SEQUENCE,), _masked_stack)
     yield Row("masked_sum", ((7,), (7,)), _masked_sum, ("int32", "int32"), high=3, hdf5=False)
@@ -327,7 +358,9 @@ def _masked_translation(a: Any, b: Any) -> Any:
     mask = ops.not_equal(b, 1)
     given = layers.LSTM(6, return_sequences=True, go_backwards=True)(words, initial_state=states, mask=mask)
     unmasked = layers.LSTM(6, return_sequences=True)(words, initial_state=states)
-    return [layers.LSTM(6, return_sequences=True)(words, initial_state=states, mask=mask), given, unmasked]
+    unrolled = layers.LSTM(6, return_sequences=True, unroll=True)(words, initial_state=states, mask=mask)
+    whole = layers.LSTM(6, return_sequences=True)(words, initial_state=states, mask=mask)
+    return [whole, given, unmasked, unrolled]
 
 
 def _masked_stack(x: Any) -> Any:
@@ -335,6 +368,13 @@ def _masked_stack(x: Any) -> Any:
     y = layers.LSTM(5, return_sequences=True)(layers.Masking(0.5)(x))
     y = layers.Bidirectional(layers.GRU(4, return_sequences=True))(layers.Dense(3)(y))
     return layers.SimpleRNN(3)(y)
+
+
+def _conv_lstm_masked(x: Any, steps: Any) -> Any:
+    """Unrolled, since Keras's NumPy backend does not take the mask otherwise."""
+    mask = ops.not_equal(steps, 0)
+    backwards = layers.ConvLSTM2D(3, 3, return_sequences=True, go_backwards=True, unroll=True)(x, mask=mask)
+    return [layers.ConvLSTM2D(3, 3, unroll=True)(x, mask=mask), backwards]
 
 
 def _words(x: Any, size: int = 4) -> Any:

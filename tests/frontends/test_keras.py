@@ -46,7 +46,7 @@ def saved(model: Any, path: Path) -> Path:
 def check(path: Path, feeds: list[np.ndarray], expected: Any, tolerance: float, target: str = "native") -> None:
     model = webnn_compile.compile(path, target=target, dims={"batch": len(feeds[0])})
     results = list(model.run({f"in{i}": f for i, f in enumerate(feeds)}).values())
-    wanted = expected if isinstance(expected, list | tuple) else [expected]
+    wanted = keras.tree.flatten(expected)
     assert len(results) == len(wanted)
     for got, want in zip(results, wanted, strict=True):
         assert (got.shape, got.dtype) == (want.shape, want.dtype)

@@ -127,6 +127,11 @@ function* rows() {
       yield [`${kind}_${mergeMode}`, [layers.bidirectional({ layer: layers[kind](steps), mergeMode })], SEQUENCE];
   }
   yield ['masked_mean', [layers.embedding({ inputDim: 5, outputDim: 3, maskZero: true }), layers.globalAveragePooling1d({})], [6], true];
+  yield ['cell', [layers.rnn({ cell: layers.gruCell({ units: 3 }), returnSequences: true })], SEQUENCE];
+  const cells = [layers.lstmCell({ units: 4 }), layers.simpleRNNCell({ units: 3 }), layers.lstmCell({ units: 2 })];
+  yield ['cells', [layers.rnn({ cell: cells })], SEQUENCE];
+  yield ['conv_lstm', [layers.convLstm2d({ filters: 3, kernelSize: 3, strides: 2 })], [4, 7, 6, 2]];
+  yield ['conv_lstm_every', [layers.convLstm2d({ filters: 3, kernelSize: 3, padding: 'same', returnSequences: true })], [4, 7, 6, 2]];
   const masked = layers.embedding({ inputDim: 5, outputDim: 3, maskZero: true });
   for (const kind of ['lstm', 'gru', 'simpleRNN']) {
     const layer = layers[kind]({ units: 3, returnSequences: true });

@@ -56,9 +56,13 @@ _PARTS = {
     "LSTM": ("cell",),
     "GRU": ("cell",),
     "SimpleRNN": ("cell",),
+    **{f"ConvLSTM{n}D": ("cell",) for n in (1, 2, 3)},
     "MultiHeadAttention": ("query_dense", "key_dense", "value_dense", "output_dense"),
 }
 """Classes whose weights are those of layers inside of them."""
+
+_OF_CELLS = {"LSTMCell": "LSTM", "GRUCell": "GRU", "SimpleRNNCell": "SimpleRNN"}
+"""The layers of which these are one step."""
 
 _FLOATS = ("float16", "bfloat16", "float64")
 _OWN = ("keras", "tf_keras", "tensorflow")
@@ -142,9 +146,29 @@ def _layer(config: Mapping[str, Any], weights: Weights | None) -> Layer:
         parts = weights.parts(["forward_layer", "backward_layer"])
         backward = inside.get("backward_layer") or inside["layer"]
         return replace(layer, inner=(_layer(inside["layer"], parts[0]), _layer(backward, parts[1])))
+    if kind == "RNN":
+        return _recurrent(layer, weights.parts(["cell"])[0])
     if kind in _PARTS:
         return replace(layer, weights=tuple(w for part in weights.parts(_PARTS[kind]) for w in part.own()))
     return replace(layer, weights=weights.own())
+
+
+def _recurrent(layer: Layer, weights: Weights) -> Layer:
+    """An RNN of one cell as the layer of which the cell is a step. One of several, StackedRNNCells, has such layers
+    inside; theirs are the options of the cells alone."""
+    cell = layer.config["cell"]
+    if cell["class_name"] != "StackedRNNCells":
+        made = _of_cell(cell, weights)
+        return replace(made, name=layer.name, config={**layer.config, **made.config})
+    cells = cell["config"]["cells"]
+    counts = [(str(c["class_name"]), 2 + bool(c["config"].get("use_bias", True))) for c in cells]
+    parts = weights.listed("cells", counts)
+    return replace(layer, inner=tuple(_of_cell(c, part) for c, part in zip(cells, parts, strict=True)))
+
+
+def _of_cell(config: Mapping[str, Any], weights: Weights) -> Layer:
+    cell = _layer(config, weights)
+    return replace(cell, kind=_OF_CELLS.get(cell.kind, cell.kind)) if cell.is_own else cell
 
 
 def _chained(name: str, inside: Mapping[str, Any], config: Mapping[str, Any], layers: tuple[Layer, ...]) -> Network:

@@ -11,14 +11,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from itertools import count, takewhile
-from typing import Protocol
+from itertools import accumulate, count, takewhile
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from ..hdf5 import Node
 
 Array = np.ndarray
+T = TypeVar("T")
 
 NETWORKS = ("Sequential", "Functional", "Model")
 """Classes of models, of which layers are made as of any other class."""
@@ -35,6 +36,9 @@ class Weights(Protocol):
 
     def layers(self, names: Sequence[tuple[str, str]]) -> list[Weights]:
         """The weights of a model's layers, by class and name."""
+
+    def listed(self, attribute: str, layers: Sequence[tuple[str, int]]) -> list[Weights]:
+        """The weights of the layers in a list that it has as this attribute, by class and number of weights."""
 
 
 class TreeOfWeights:
@@ -53,10 +57,13 @@ class TreeOfWeights:
         return [TreeOfWeights(_child(self._group, a)) for a in attributes]
 
     def layers(self, names: Sequence[tuple[str, str]]) -> list[Weights]:
+        return self.listed("layers", [(kind, 0) for kind, _ in names])
+
+    def listed(self, attribute: str, layers: Sequence[tuple[str, int]]) -> list[Weights]:
         found: list[Weights] = []
         used: Counter[str] = Counter()
-        below = _child(self._group, "layers")
-        for kind, _ in names:
+        below = _child(self._group, attribute)
+        for kind, _ in layers:
             stem = _snake_case(kind)
             found.append(TreeOfWeights(_child(below, f"{stem}_{used[stem]}" if used[stem] else stem)))
             used[stem] += 1
@@ -79,6 +86,9 @@ class ListOfWeights:
 
     def layers(self, names: Sequence[tuple[str, str]]) -> list[Weights]:
         return [ListOfWeights(self._of(*layer)) for layer in names]
+
+    def listed(self, attribute: str, layers: Sequence[tuple[str, int]]) -> list[Weights]:
+        return [ListOfWeights(part) for part in in_turn(self._entries, layers)]
 
     def _of(self, kind: str, name: str) -> list[tuple[Sequence[str], Array]]:
         """Weights below `name`: all, where the names leave out a model inside of a model."""
@@ -103,12 +113,21 @@ class FileOfWeights:
     def layers(self, names: Sequence[tuple[str, str]]) -> list[Weights]:
         return [ListOfWeights(self._entries(name)) for _, name in names]
 
+    def listed(self, attribute: str, layers: Sequence[tuple[str, int]]) -> list[Weights]:
+        return [self for _ in layers]
+
     def _entries(self, name: str) -> list[tuple[Sequence[str], Array]]:
         layer = _child(self._group, name)
         if layer is None:
             return []
         names = texts(layer, "weight_names")
         return [(_below(n.split("/"), name), _read(layer, n)) for n in names]
+
+
+def in_turn(entries: Sequence[T], layers: Sequence[tuple[str, int]]) -> list[Sequence[T]]:
+    """The entries of layers that follow each other, each with its class and number of weights."""
+    ends = accumulate(n for _, n in layers)
+    return [entries[end - n : end] for end, (_, n) in zip(ends, layers, strict=True)]
 
 
 def _below(path: Sequence[str], name: str) -> Sequence[str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..keras.read_weights import NETWORKS, Weights
+from ..keras.read_weights import NETWORKS, Weights, in_turn
 
 Array = np.ndarray
 Path = tuple[str, ...]
@@ -34,6 +34,9 @@ class NamedWeights:
         """They follow each other, and have as many weights each."""
         n = len(self._entries) // len(attributes)
         return [NamedWeights(self._entries[i * n : (i + 1) * n]) for i in range(len(attributes))]
+
+    def listed(self, attribute: str, layers: Sequence[tuple[str, int]]) -> list[Weights]:
+        return [NamedWeights(part) for part in in_turn(self._entries, layers)]
 
     def layers(self, names: Sequence[tuple[str, str]]) -> list[Weights]:
         starts = [tuple(name.split("/")) for _, name in names]

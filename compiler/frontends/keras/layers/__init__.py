@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..call import Handler
-from . import activations, attention, convolutions, images, merging, movement, normalisation, recurrent
+from . import activations, attention, conv_lstm, convolutions, images, merging, movement, normalisation, recurrent
 
 LAYERS: Mapping[str, Handler] = {
     name: handler
-    for family in (activations, attention, convolutions, images, merging, movement, normalisation, recurrent)
+    for family in (activations, attention, conv_lstm, convolutions, images, merging, movement, normalisation, recurrent)
     for name, handler in family.LAYERS.items()
 }
 

@@ -40,7 +40,8 @@ def window(call: Call, sizes: Sequence[int], strides: Sequence[int], dilations: 
     return found
 
 
-def _window_of(call: Call, kernel: np.ndarray) -> dict[str, Any]:
+def window_of(call: Call, kernel: np.ndarray) -> dict[str, Any]:
+    """The attributes of a convolution with this kernel, by the layer's options."""
     n = kernel.ndim - 2
     return window(call, kernel.shape[:n], call.numbers("strides", n), call.numbers("dilation_rate", n))
 
@@ -54,7 +55,7 @@ def _convolution(call: Call) -> Value:
     n = kernel.ndim - 2
     weights = call.constant(kernel.transpose(n + 1, n, *range(n)), "kernel")
     operands = [call.planar(x), weights, *_bias(call, 1)]
-    result = call.node("Conv", operands, group=int(call.option("groups", 1)), **_window_of(call, kernel))
+    result = call.node("Conv", operands, group=int(call.option("groups", 1)), **window_of(call, kernel))
     return activated(call, call.image(result, x.rank))
 
 
@@ -64,7 +65,7 @@ def _deep(call: Call, kernel: np.ndarray) -> tuple[str, dict[str, Any]]:
     n = kernel.ndim - 2
     channels, multiplier = kernel.shape[n:]
     weights = kernel.transpose(n, n + 1, *range(n)).reshape(channels * multiplier, 1, *kernel.shape[:n])
-    return call.constant(weights, "depthwise_kernel"), {"group": channels, **_window_of(call, kernel)}
+    return call.constant(weights, "depthwise_kernel"), {"group": channels, **window_of(call, kernel)}
 
 
 def _depthwise(call: Call) -> Value:

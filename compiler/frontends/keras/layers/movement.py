@@ -92,15 +92,20 @@ def _masking(call: Call) -> Value:
 def _time_distributed(call: Call) -> Value | None:
     """A layer on each step: the steps are a part of the batch meanwhile."""
     x, (layer,) = call.values[0], call.layer.inner
-    shape = call.node("Shape", [x.name])
-    behind = call.node("Slice", [shape, call.integers([2]), call.integers([x.rank])])
+    results = call.apply(layer, steps_in_batch(call, x))
+    return None if results is None else steps_apart(call, results[0], x)
+
+
+def steps_in_batch(call: Call, x: Value) -> Value:
+    """`x`, batch x steps x ..., as batch * steps x ..."""
+    behind = call.node("Shape", [x.name], start=2)
     flat = call.node("Reshape", [x.name, call.node("Concat", [call.integers([-1]), behind], axis=0)])
-    results = call.apply(layer, Value(flat, x.rank - 1, x.dtype))
-    if results is None:
-        return None
-    (result,) = results
-    ahead = call.node("Slice", [shape, call.integers([0]), call.integers([2])])
-    rest = call.node("Slice", [call.node("Shape", [result.name]), call.integers([1]), call.integers([result.rank])])
+    return Value(flat, x.rank - 1, x.dtype)
+
+
+def steps_apart(call: Call, result: Value, x: Value) -> Value:
+    """The reverse for a result of as many steps as `x` has."""
+    ahead, rest = call.node("Shape", [x.name], end=2), call.node("Shape", [result.name], start=1)
     whole = call.node("Reshape", [result.name, call.node("Concat", [ahead, rest], axis=0)])
     return Value(whole, result.rank + 1, result.dtype)
 

@@ -116,29 +116,67 @@ def _run(
 
 
 def _recurrent(call: Call) -> list[Value]:
+    x, states = sequence_and_states(call)
+    results = _layer(call, x, [call.real(s).name for s in states])
+    return passing_mask(call, results)
+
+
+def sequence_and_states(call: Call) -> tuple[Value, list[Value]]:
+    """The operands of a recurrent layer; where its mask is ignored, the sequence is without."""
     x, *states = call.values
-    starts = [call.real(s).name for s in states]
-    backwards = bool(call.option("go_backwards", False))
-    direction = _Direction(call)
     ignored = bool(states) and call.scope.dialect.masks_of_keras_3 and not call.is_given_mask
-    masked = None if ignored else masked_steps(call, x)
-    every, *last = _run(call, call.real(x), [direction], "reverse" if backwards else "forward", starts, masked)
+    return replace(call.real(x), mask=None if ignored else x.mask), states
+
+
+def passing_mask(call: Call, results: list[Value]) -> list[Value]:
+    """The results of a recurrent layer, of which a sequence has the mask of the operand, as in Keras in the operand's
+    order, whichever that of the sequence."""
+    if not call.option("return_sequences", False):
+        return results
+    return [replace(results[0], mask=call.values[0].mask), *results[1:]]
+
+
+def _layer(call: Call, x: Value, starts: Sequence[str]) -> list[Value]:
+    backwards, every_step = bool(call.option("go_backwards", False)), bool(call.option("return_sequences", False))
+    masked = masked_steps(call, x)
+    every, *last = _run(call, x, [_Direction(call)], "reverse" if backwards else "forward", starts, masked)
     squeezed = [Value(call.node("Squeeze", [v, call.integers([0])]), 2) for v in last]
     output = squeezed[0]
-    zero = masked is not None and bool(call.option("zero_output_for_mask", False))
-    if zero or call.option("return_sequences", False):
+    unrolled = bool(call.option("unroll", False))
+    zero = masked is not None and not unrolled and bool(call.option("zero_output_for_mask", False))
+    if zero or every_step:
         steps = call.node("Transpose", [call.node("Squeeze", [every, call.integers([1])])], perm=[1, 0, 2])
         if masked:
-            steps = masked.back(steps, starts[0] if starts else None, backwards=backwards, zero=zero)
-        if call.option("return_sequences", False):
-            # The mask stays in the order of the input, as in Keras.
-            output = Value(_reversed(call, steps) if backwards else steps, 3, mask=x.mask)
+            start = starts[0] if starts and not unrolled else None
+            steps = masked.back(steps, start, backwards=backwards, zero=zero)
+        if every_step:
+            output = Value(reversed_steps(call, steps) if backwards else steps, 3)
         else:
             output = Value(call.node("Gather", [steps, call.integers(0 if backwards else -1)], axis=1), 2)
     return [output, *squeezed] if call.option("return_state", False) else [output]
 
 
-def _reversed(call: Call, steps: str) -> str:
+def _stacked(call: Call) -> list[Value]:
+    """Cells on each other: layers, of which each has the results of the one before at all steps."""
+    x, states = sequence_and_states(call)
+    starts = [call.real(s).name for s in states]
+    if call.option("go_backwards", False):
+        mask = None if x.mask is None else reversed_steps(call, call.known_mask(x))
+        x = replace(x, name=reversed_steps(call, x.name), mask=mask)
+    common = {name: call.option(name, False) for name in ("stateful", "time_major", "unroll", "zero_output_for_mask")}
+    last: list[Value] = []
+    for i, cell in enumerate(call.layer.inner):
+        every_step = i + 1 < len(call.layer.inner) or bool(call.option("return_sequences", False))
+        options = {**cell.config, **common, "return_sequences": every_step, "return_state": True}
+        count = min(len(starts), 2 if cell.kind == "LSTM" else 1)
+        output, *own = _layer(call.inner(replace(cell, config=options)), x, starts[:count])
+        x, starts = replace(output, mask=x.mask), starts[count:]
+        last += own
+    return passing_mask(call, [x, *last] if call.option("return_state", False) else [x])
+
+
+def reversed_steps(call: Call, steps: str) -> str:
+    """A value batch x steps (x ...) from its last step to its first."""
     starts, ends = call.integers([-1]), call.integers([-(2**31)])
     return call.node("Slice", [steps, starts, ends, call.integers([1]), call.integers([-1])])
 
@@ -157,7 +195,7 @@ def _bidirectional(call: Call) -> list[Value]:
         parts = [call.node("Squeeze", [p, call.integers([1])]) for p in _halves(call, every, 1)]
         steps = [call.node("Transpose", [p], perm=[1, 0, 2]) for p in parts]
         if masked:
-            zero = call.scope.dialect.zeroes_both_directions
+            zero = call.scope.dialect.zeroes_both_directions and not forward.call.option("unroll", False)
             steps = [masked.back(s, None, backwards=i == 1, zero=zero) for i, s in enumerate(steps)]
         outputs = [Value(s, 3) for s in steps]
     else:
@@ -200,5 +238,6 @@ LAYERS: dict[str, Handler] = {
     "Bidirectional": _bidirectional,
     "GRU": _recurrent,
     "LSTM": _recurrent,
+    "RNN": _stacked,
     "SimpleRNN": _recurrent,
 }
