@@ -11,7 +11,7 @@ import pytest
 import webnn_compile
 from click.testing import CliRunner
 from drivers import need_driver
-from onnx import helper
+from onnx import helper, numpy_helper
 from onnx_models import model, node, onnxruntime_results, random
 from random_forests import forest, forest_of_strings, ml_model, named_nodes
 from webnn_compile.cli.command import main
@@ -68,12 +68,111 @@ def test_a_table_of_strings_gives_labels() -> None:
     assert compiled.run({"x": X})["label"].tolist() == [NAMES[i] for i in X.argmax(1)]
 
 
-def test_labels_that_differ_are_refused() -> None:
+def test_labels_may_differ() -> None:
     other = node("Identity", ["chosen"], ["label"])
-    second = forest(classlabels_strings=["a", "b", "c"])
+    second = forest(classlabels_strings=["a", "setosa", "c"])
     second.output[:] = ["chosen2", "scores2"]
-    made = ml_model([forest(classlabels_strings=NAMES), second, other], ["label", "scores2", "chosen2"])
-    with pytest.raises(UnsupportedError, match="its labels are strings"):
+    made = ml_model([forest(classlabels_strings=NAMES), second, other], ["label", "chosen2"])
+    made.graph.output[1].type.tensor_type.elem_type = onnx.TensorProto.STRING
+    check_labels(made, X, "label", "chosen2")
+
+
+def check_labels(made: onnx.ModelProto, x: np.ndarray, *names: str) -> None:
+    got = webnn_compile.compile(made, target="native", shapes={"x": x.shape}).run({"x": x})
+    want = onnxruntime_results(made, {"x": x})
+    for name in names:
+        assert got[name].tolist() == want[name].tolist()
+        assert len(set(got[name].tolist())) > 1
+
+
+@pytest.mark.parametrize(
+    ("of_numbers", "of_strings"),
+    [
+        (
+            {"keys_int64s": [0, 2], "values_strings": ["no", "yes"], "default_string": "none"},
+            {"keys_strings": ["yes", "none"], "values_floats": [0.5, 1.5], "default_float": 9.0},
+        ),
+        (
+            {"keys_int64s": [0, 1, 2], "values_strings": ["a", "a", "b"]},
+            {"keys_strings": ["a"], "values_floats": [1.0]},
+        ),
+    ],
+)
+def test_labels_of_encoders(of_numbers: dict[str, Any], of_strings: dict[str, Any]) -> None:
+    """Strings of a LabelEncoder as the keys of another."""
+    nodes = [
+        forest(classlabels_int64s=[0, 1, 2]),
+        node("LabelEncoder", ["chosen"], ["label"], domain=ML, **of_numbers),
+        node("Identity", ["label"], ["same"]),
+        node("LabelEncoder", ["same"], ["y"], domain=ML, **of_strings),
+    ]
+    check_labels(ml_model(nodes, ["label", "y"]), X, "label", "y")
+
+
+def test_encoders_with_tensors() -> None:
+    tensors = {
+        "keys_tensor": numpy_helper.from_array(np.array([0, 1], np.int64)),
+        "values_tensor": numpy_helper.from_array(np.array(["no", "yes"], object)),
+        "default_tensor": numpy_helper.from_array(np.array(["none"], object)),
+    }
+    nodes = [
+        forest(classlabels_int64s=[0, 1, 2]),
+        node("LabelEncoder", ["chosen"], ["label"], domain=ML, **tensors),
+    ]
+    made = ml_model(nodes, ["label"])
+    for opset in made.opset_import:
+        opset.version = max(opset.version, 4) if opset.domain == ML else opset.version
+    check_labels(made, X, "label")
+
+
+@pytest.mark.parametrize("version", [1, 3])
+def test_category_mappers(version: int) -> None:
+    """From a label to a number by one, and to another label by a second one."""
+    nodes = [
+        forest(classlabels_strings=NAMES),
+        node("CategoryMapper", ["chosen"], ["y"], "first", domain=ML, cats_strings=NAMES[:2], cats_int64s=[7, 5]),
+        node("CategoryMapper", ["y"], ["label"], "second", domain=ML, cats_strings=["a", "b"], cats_int64s=[5, 7]),
+    ]
+    made = ml_model(nodes, ["label", "y"])
+    for opset in made.opset_import:
+        opset.version = version if opset.domain == ML else opset.version
+    check_labels(made, X, "label", "y")
+
+
+@pytest.mark.parametrize(
+    ("op", "attributes"),
+    [
+        ("LabelEncoder", {"keys_strings": ["a", "b"], "values_int64s": [1, 2]}),
+        ("OneHotEncoder", {"cats_strings": ["a", "b"]}),
+        ("CategoryMapper", {"cats_strings": ["a", "b"], "cats_int64s": [4, 5]}),
+    ],
+)
+def test_features_that_are_strings_are_refused(op: str, attributes: dict[str, Any]) -> None:
+    """The message names the node behind what moves the feature, and the result that can be an input instead."""
+    nodes = [
+        node("Identity", ["color"], ["moved"]),
+        node(op, ["moved"], ["encoded"], "encode", domain=ML, **attributes),
+    ]
+    made = ml_model([*nodes, node("Scaler", ["x"], ["y"], domain=ML, scale=[2.0])], ["y", "encoded"])
+    made.graph.input.append(helper.make_tensor_value_info("color", onnx.TensorProto.STRING, ["rows"]))
+    with pytest.raises(UnsupportedError) as raised:
+        webnn_compile.compile(made, target="native", shapes={"x": X.shape})
+    assert (
+        f"input 'color' has elements of type string, which ai.onnx.ml.{op} ('encode') makes numbers of: encode that "
+        "feature before the model, whose inputs are then 'encoded' (onnx.utils.extract_model cuts it there)"
+    ) in str(raised.value)
+
+
+def test_features_that_are_maps_are_refused() -> None:
+    nodes = [
+        node("DictVectorizer", ["words"], ["row"], "count", domain=ML, string_vocabulary=["a", "b", "c"]),
+        node("Add", ["row", "x"], ["y"]),
+    ]
+    made = ml_model(nodes, ["y"])
+    float_type = helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, [])
+    words = helper.make_map_type_proto(onnx.TensorProto.STRING, float_type)
+    made.graph.input.append(helper.make_value_info("words", words))
+    with pytest.raises(UnsupportedError, match=r"'words' is a map, which ai.onnx.ml.DictVectorizer .* inputs .* 'row'"):
         webnn_compile.compile(made, target="native", shapes={"x": X.shape})
 
 

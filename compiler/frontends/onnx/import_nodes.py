@@ -26,7 +26,8 @@ from .problems import Problems, is_onnx
 from .read_attributes import read_attributes
 from .read_constant import read_constant
 from .read_model import Source
-from .read_tensor import element_type, read_sparse, read_tensor, read_words, type_name
+from .read_tensor import element_type, read_sparse, read_tensor, read_words
+from .refuse_inputs import refuse_input
 from .separate_weights import Weights
 from .state_types import state_type, storage_of_results
 
@@ -97,7 +98,9 @@ class Import:
         self._storage: dict[Value, int] = {}
         self.deciding_inputs = DecidingInputs(model.graph, weights)
         self.main = Frame(Builder(model.graph.name, source.memory), {}, [])
-        self.main.scope.update((v.name, self._input(v)) for v in model.graph.input if v.name not in weights)
+        self.main.scope.update(
+            (v.name, self._input(v, model.graph)) for v in model.graph.input if v.name not in weights
+        )
         # What may not become an output under its own name: an input, or what is an output already.
         self._bound = {v for v in self.main.scope.values() if isinstance(v, Value)}
 
@@ -138,15 +141,11 @@ class Import:
         self._bound.add(value)
         return value
 
-    def _input(self, value: onnx.ValueInfoProto) -> Value | None:
-        kind = value.type.WhichOneof("value")
-        if kind != "tensor_type":
-            self._problems.add(f"input {value.name!r} is a {(kind or 'value without type').removesuffix('_type')}")
-            return None
-        code = value.type.tensor_type.elem_type
+    def _input(self, value: onnx.ValueInfoProto, graph: onnx.GraphProto) -> Value | None:
+        reason, code = refuse_input(value, graph), value.type.tensor_type.elem_type
         dtype = element_type(code)
-        if dtype is None:
-            self._problems.add(f"input {value.name!r} has elements of type {type_name(code)}")
+        if reason is not None or dtype is None:
+            self._problems.add(reason or f"input {value.name!r} has no type")
             return None
         shapes = self._shapes
         port = self.main.builder.input(value.name, shapes.of[value.name], dtype, shapes.elements.get(value.name))

@@ -10,8 +10,8 @@ import onnx
 from onnx import helper, numpy_helper
 
 from ...graph.ir import OutputLabels
+from .number_encoders import DOMAIN, as_encoders, is_text, number_encoder, strings_of, texts_of
 
-DOMAIN = "ai.onnx.ml"
 _STRINGS = "classlabels_strings"
 _NUMBERS = {
     **dict.fromkeys(("LinearClassifier", "SVMClassifier"), "classlabels_ints"),
@@ -22,32 +22,37 @@ _NUMBERS = {
 
 def number_labels(model: onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str, OutputLabels]]:
     """The model with the places of labels in place of the labels, and these by output; the model itself where it has no
-    operator of ai.onnx.ml. Labels stay where those of two nodes differ."""
+    operator of ai.onnx.ml. All nodes have the same places, so that the labels of one may be keys of another."""
     if not any(node.domain == DOMAIN for node in model.graph.node):
         return model, {}
     numbered = onnx.ModelProto()
     numbered.CopyFrom(model)
-    found = _skip_maps(numbered.graph)
-    classifiers = [n for n in numbered.graph.node if n.domain == DOMAIN and n.op_type in _NUMBERS]
-    attributes = [(n, a) for n in classifiers for a in n.attribute if a.name == _STRINGS and a.strings]
-    tables = [t for t in numbered.graph.initializer if _is_label_table(t, numbered.graph)]
-    lists = [a.strings for _, a in attributes] + [t.string_data for t in tables]
-    every = {tuple(dict.fromkeys(map(_text, strings))) for strings in lists}
-    if len(every) != 1:
+    as_encoders(numbered)
+    graph = numbered.graph
+    found = _skip_maps(graph)
+    given = texts_of(graph, (v.name for v in graph.input if is_text(v)))
+    nodes = [n for n in graph.node if n.domain == DOMAIN]
+    attributes = [(n, a) for n in nodes if n.op_type in _NUMBERS for a in n.attribute if a.name == _STRINGS]
+    encoders = [n for n in nodes if n.op_type == "LabelEncoder" and n.input[0] not in given]
+    tables = [t for t in graph.initializer if _is_label_table(t, graph)]
+    lists = [*(a.strings for _, a in attributes), *(t.string_data for t in tables), *map(strings_of, encoders)]
+    place = {label: i for i, label in enumerate(dict.fromkeys(label for strings in lists for label in strings))}
+    if not place:
         return numbered, found
-    (labels,) = every
-    place = {label: i for i, label in enumerate(labels)}
     for node, attribute in attributes:
-        numbers = [place[_text(s)] for s in attribute.strings]
+        numbers = [place[s] for s in attribute.strings]
         node.attribute.remove(attribute)
         node.attribute.append(helper.make_attribute(_NUMBERS[node.op_type], numbers))
+    for node in encoders:
+        number_encoder(node, place)
     for table in tables:
-        places = np.asarray([place[_text(s)] for s in table.string_data], np.int64)
+        places = np.asarray([place[s] for s in table.string_data], np.int64)
         table.CopyFrom(numpy_helper.from_array(places.reshape(tuple(table.dims)), table.name))
-    strings = [v for v in numbered.graph.output if v.type.tensor_type.elem_type == onnx.TensorProto.STRING]
-    for value in (*strings, *numbered.graph.value_info):
-        if value.type.tensor_type.elem_type == onnx.TensorProto.STRING:
+    strings = [v for v in graph.output if is_text(v) and v.name not in given]
+    for value in (*strings, *(v for v in graph.value_info if v.name not in given)):
+        if is_text(value):
             value.type.tensor_type.elem_type = onnx.TensorProto.INT64
+    labels = tuple(map(_text, place))
     return numbered, found | {v.name: OutputLabels(labels, scores=False) for v in strings}
 
 
