@@ -20,12 +20,17 @@ Quanta = tuple[float | Sequence[float], int | Sequence[int]] | tuple[Sequence[fl
 
 @dataclass(frozen=True, eq=False)
 class Operand:
-    """`data` of an input that a run is given, of a constant, or of a variable, which is zero."""
+    """`data` of an input that a run is given, of a constant, or of a variable, which is zero. Of int4 it is int8."""
 
     data: Array
     is_constant: bool = False
     quanta: Quanta | None = None
     is_variable: bool = False
+    is_int4: bool = False
+
+    @property
+    def dtype(self) -> str:
+        return "int4" if self.is_int4 else self.data.dtype.name
 
 
 @dataclass(frozen=True)
@@ -115,6 +120,7 @@ class Writer:
         t.buffer = 0
         if data is not None:
             buffer = schema.BufferT()
+            data = packed(data) if dtype == "int4" else data
             buffer.data = np.frombuffer(np.ascontiguousarray(data).tobytes(), np.uint8)
             t.buffer = len(self._model.buffers)
             self._model.buffers.append(buffer)
@@ -191,6 +197,12 @@ class Writer:
         return bytes(builder.Output())
 
 
+def packed(data: Array) -> Array:
+    """Two elements of four bits in a byte, the first in the low ones."""
+    flat = np.append(data.reshape(-1), [0] * (data.size % 2)).astype(np.uint8) & 15
+    return (flat[::2] | flat[1::2] << 4).astype(np.uint8)
+
+
 def file_of(row: Row) -> bytes:
     """A model of the row alone, whose results have the shapes that the interpreter finds."""
     draft = _file(row, [r.shape for r in row.results])
@@ -206,7 +218,7 @@ def _file(row: Row, shapes: Sequence[Sequence[int]]) -> bytes:
         elif o.is_variable:
             inputs.append(writer.tensor(f"operand_{i}", o.data.dtype.name, o.data.shape, is_variable=True))
         elif o.is_constant:
-            inputs.append(writer.tensor(f"operand_{i}", o.data.dtype.name, o.data.shape, o.data, o.quanta))
+            inputs.append(writer.tensor(f"operand_{i}", o.dtype, o.data.shape, o.data, o.quanta))
         else:
             inputs.append(writer.input(f"operand_{i}", o.data.dtype.name, o.data.shape, o.quanta))
     outputs = [

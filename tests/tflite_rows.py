@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -261,6 +262,14 @@ def _others() -> Iterator[Row]:
     yield Row("CUMSUM", "reverse", (x(3, 7), c(0, "int32")), {"exclusive": False, "reverse": True})
     yield Row("L2_NORMALIZATION", "f32", (x(3, 7),), options="L2NormOptions")
     yield Row("TOPK_V2", "f32", (x(3, 9), c(4, "int32")), results=(Result(), Result("int32")))
+    corner, size = (RNG.uniform(low, low + 3, (20, 2)).astype(np.float32) for low in (0, 1))
+    boxes, scores = Operand(np.concatenate([corner, corner + size], axis=1)), x(20, low=0, high=1)
+    places, count = Result("int32"), Result("int32")
+    for most in (4, 30):
+        limits = c(most, "int32"), c(0.3), c(0.2)
+        yield Row("NON_MAX_SUPPRESSION_V4", f"{most}", (boxes, scores, *limits), results=(places, count))
+        whole = (boxes, scores, *limits, c(0.0))
+        yield Row("NON_MAX_SUPPRESSION_V5", f"{most}", whole, results=(places, Result(), count))
     fields = {"axis": -1}
     indices = Operand(np.array([[0, 4, -1], [2, 5, 1]], np.int32))
     yield Row("ONE_HOT", "f32", (indices, c(5, "int32"), c(2.0), c(-1.0)), fields)
@@ -276,9 +285,10 @@ def _zeros(*shape: int) -> Operand:
 def _recurrent() -> Iterator[Row]:
     units, features = 5, 3
 
-    def cells(peepholes: bool = False) -> list[Operand | None]:
-        gates = [w(units, features) for _ in range(4)] + [w(units, units) for _ in range(4)]
-        return [*gates, *([w(units) for _ in range(3)] if peepholes else [None] * 3), *(w(units) for _ in range(4))]
+    def cells(peepholes: bool = False, coupled: bool = False) -> list[Operand | None]:
+        gates: list[Operand | None] = [w(units, features) for _ in range(4)] + [w(units, units) for _ in range(4)]
+        whole = [*gates, *([w(units) for _ in range(3)] if peepholes else [None] * 3), *(w(units) for _ in range(4))]
+        return [None if coupled and i in (0, 4, 8, 11) else o for i, o in enumerate(whole)]
 
     fields = {"fusedActivationFunction": ACTIVATIONS["tanh"]}
     for major in (False, True):
@@ -287,6 +297,11 @@ def _recurrent() -> Iterator[Row]:
             states = _zeros(2, units), _zeros(2, units), None, None, None, None
             operands = (x(*((7, 2) if major else (2, 7)), features), *cells(peepholes), None, None, *states)
             yield Row("UNIDIRECTIONAL_SEQUENCE_LSTM", case, operands, fields | {"timeMajor": major})
+    for peepholes in (False, True):
+        states = _zeros(2, units), _zeros(2, units), None, None, None, None
+        operands = (x(2, 7, features), *cells(peepholes, coupled=True), None, None, *states)
+        case = f"coupled{'-peepholes' if peepholes else ''}"
+        yield Row("UNIDIRECTIONAL_SEQUENCE_LSTM", case, operands, fields | {"timeMajor": False})
     states = tuple(_zeros(2, units) for _ in range(4))
     both = (x(2, 7, features), *cells(), None, None, *cells(), None, None, *states, *([None] * 9))
     own = fields | {"timeMajor": False, "mergeOutputs": False}
@@ -342,8 +357,64 @@ def _quanta() -> Iterator[Row]:
     yield Row("DEQUANTIZE", "int8", (q(3, 40),))
     yield Row("HARD_SWISH", "int8", (q(3, 40),), results=(INT8,), **one)
     yield Row("LEAKY_RELU", "int8", (q(3, 40),), {"alpha": 0.1}, results=(INT8,), version=2, **one)
+    yield from _quanta_of_16_bits()
+    yield from _weights_of_4_bits()
     half = Operand(w(3, 4).data.astype("float16"), True)
     yield Row("DEQUANTIZE", "f16", (half,), version=3)
+
+
+def _quanta_of_16_bits() -> Iterator[Row]:
+    """Activations of int16 with weights of int8 and biases of int64, as the converter's 16x8 mode has them."""
+    few = {"tolerance": 2.0}
+
+    def a(*shape: int) -> Operand:
+        return q(*shape, scale=1e-4, zero=0, dtype="int16")
+
+    def biases(weights: Operand) -> Operand:
+        plain = qb(1e-4, weights)
+        return Operand(plain.data.astype("int64") * 100, True, plain.quanta)
+
+    def result(scale: float) -> tuple[Result, ...]:
+        return (Result("int16", (scale, 0)),)
+
+    for kind in ("ADD", "SUB", "MUL"):
+        fields = {} if kind == "MUL" else {"potScaleInt16": False}
+        yield Row(kind, "int16", (a(2, 3, 5), a(2, 3, 5)), fields, results=result(4e-4), version=2, **few)
+    for kind in ("LOGISTIC", "TANH"):
+        yield Row(kind, "int16", (a(3, 40),), results=result(1 / 32768), version=3, **few)
+    yield Row("SOFTMAX", "int16", (a(3, 40),), {"beta": 1.0}, results=result(1 / 32768), version=3, **few)
+    weights = qw(5, 3, 3, 6, axis=0)
+    operands = a(2, 9, 8, 6), weights, biases(weights)
+    yield Row("CONV_2D", "int16", operands, _conv(SAME, 2, 1, 1), "Conv2DOptions", result(5e-4), version=5, **few)
+    weights = qw(1, 3, 3, 6, axis=3)
+    fields = _conv(SAME, 1, 1, 3) | {"depthMultiplier": 1}
+    operands = a(2, 9, 8, 6), weights, biases(weights)
+    yield Row("DEPTHWISE_CONV_2D", "int16", operands, fields, "DepthwiseConv2DOptions", result(5e-4), version=5, **few)
+    matrix = Operand(qw(7, 11).data, True, (0.01, 0))
+    operands = a(3, 11), matrix, Operand(n(7, low=-90000, high=90000, dtype="int64").data, True, (1e-6, 0))
+    yield Row("FULLY_CONNECTED", "int16", operands, results=result(5e-4), version=7, **few)
+    fields = {"padding": SAME, "strideH": 2, "strideW": 2, "filterHeight": 3, "filterWidth": 3}
+    for kind in ("MAX_POOL_2D", "AVERAGE_POOL_2D"):
+        yield Row(kind, "int16", (a(2, 9, 8, 6),), fields, "Pool2DOptions", result(1e-4), version=3, **few)
+    yield Row("QUANTIZE", "f32-int16", (x(3, 40),), results=result(1e-4), version=1)
+    yield Row("DEQUANTIZE", "int16", (a(3, 40),), version=3)
+
+
+def _weights_of_4_bits() -> Iterator[Row]:
+    def of_4_bits(weights: Operand) -> Operand:
+        return replace(weights, data=np.clip(weights.data // 16, -7, 7), is_int4=True)
+
+    one = {"tolerance": 1.0}
+    weights = of_4_bits(qw(5, 3, 3, 5, axis=0))
+    operands = q(2, 9, 8, 5), weights, qb(0.04, weights)
+    yield Row("CONV_2D", "int4", operands, _conv(SAME, 2, 1, 1), "Conv2DOptions", (INT8,), version=7, **one)
+    weights = of_4_bits(qw(1, 3, 3, 5, axis=3))
+    fields = _conv(SAME, 1, 1, 3) | {"depthMultiplier": 1}
+    operands = q(2, 9, 8, 5), weights, qb(0.04, weights)
+    yield Row("DEPTHWISE_CONV_2D", "int4", operands, fields, "DepthwiseConv2DOptions", (INT8,), version=7, **one)
+    matrix = of_4_bits(Operand(qw(7, 11).data, True, (0.01, 0)))
+    bias = Operand(n(7, low=-500, high=500).data, True, (0.0004, 0))
+    yield Row("FULLY_CONNECTED", "int4", (q(3, 11), matrix, bias), results=(INT8,), version=8, **one)
 
 
 ROWS: Sequence[Row] = tuple(rows())

@@ -105,8 +105,18 @@ class Call(ConvertedCall):
             return self.images.mapped("Cast", [value], f"{tensor.name}.real", to=onnx_type("float32"))
         if q is None or tensor.dtype not in INTEGERS:
             return value
+        if tensor.dtype == "int64":
+            return self._dequantised_int64(value, tensor, q)
         along = {"axis": q.axis if axis is None else axis} if len(q.scale) > 1 else {}
         return self.images.mapped("DequantizeLinear", [value], f"{tensor.name}.real", self.quanta(q, tensor), **along)
+
+    def _dequantised_int64(self, value: str, tensor: Tensor, q: Quantization) -> str:
+        """Biases of layers with activations of int16, which DequantizeLinear does not take."""
+        shape = [len(q.scale) if d == q.axis else 1 for d in range(len(tensor.shape))]
+        scale, zero = (np.reshape(v, shape if len(q.scale) > 1 else []) for v in (q.scale, q.zero_point))
+        centred = self.node("Sub", [value, self.builder.constant(zero, "zero_point")])
+        real = self.node("Cast", [centred], to=onnx_type("float32"))
+        return self.node("Mul", [real, self.builder.constant(scale, "scale")])
 
     def quanta(self, q: Quantization, tensor: Tensor) -> tuple[str, str]:
         """The scale and the zero point as constants."""

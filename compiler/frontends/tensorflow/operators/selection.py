@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 
+from ...suppressed_boxes import padded, suppressed
 from ..call import Call, Handler
 
 _INT32, _INT64 = onnx.TensorProto.INT32, onnx.TensorProto.INT64
@@ -21,14 +22,7 @@ def _top_k(call: Call) -> list[str]:
 
 
 def _suppressed(call: Call, operands: int) -> str:
-    """The places of boxes that no better one overlaps by more than the threshold, int64, the best first. ONNX has
-    batches and classes, of which there is one."""
-    boxes = call.node("Unsqueeze", [call.read(0), call.integers([0])])
-    scores = call.node("Unsqueeze", [call.read(1), call.integers([0, 1])])
-    limits = [call.node("Reshape", [call.read(i), call.integers([1])]) for i in range(3, operands)]
-    rows = call.node("NonMaxSuppression", [boxes, scores, call.sizes(2), *limits])
-    last = call.node("Slice", [rows, *map(call.integers, ([2], [3], [1]))])
-    return call.node("Squeeze", [last, call.integers([1])])
+    return suppressed(call, call.read(0), call.read(1), call.sizes(2), [call.read(i) for i in range(3, operands)])
 
 
 def _non_max_suppression(call: Call) -> str:
@@ -39,9 +33,7 @@ def _padded(call: Call, values: str) -> str:
     """`values` and zeros, as many as there may be, where the node says so."""
     if not call.flag("pad_to_max_output_size"):
         return values
-    left = call.node("Sub", [call.sizes(2), call.node("Shape", [values])])
-    pads = call.node("Concat", [call.integers([0]), left], axis=0)
-    return call.node("Pad", [values, pads, call.number_of(0, call.facts[values].dtype)])
+    return padded(call, values, call.sizes(2), call.number_of(0, call.facts[values].dtype))
 
 
 def _non_max_suppression_v4(call: Call) -> list[str]:

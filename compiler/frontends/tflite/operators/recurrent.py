@@ -17,9 +17,12 @@ def _major(call: Call, time_major: bool) -> str:
     return x if time_major else call.node("Transpose", [x], perm=[1, 0, 2])
 
 
-def _gates(call: Call, numbers: Sequence[int], rank: int) -> str:
-    """Operands of the gates input, output, forget, cell, one after the other, as 1 x 4 units (x ...)."""
-    joined = call.node("Concat", [call.read(i) for i in numbers], axis=0)
+def _gates(call: Call, first: int, order: Sequence[int]) -> str:
+    """Operands of the gates in this order, one after the other, as 1 x gates * units (x ...); they are input, forget,
+    ... from `first` on. Where the input gate is not there, it is 1 - forget gate (CIFG, Greff et al. 2017): a sigmoid
+    of the negated sum, so its operands are those of the forget gate, negated."""
+    read = [call.read(first + i) if i or call.has(first) else call.node("Neg", [call.read(first + 1)]) for i in order]
+    joined = call.node("Concat", read, axis=0)
     return call.node("Unsqueeze", [joined, call.integers([0])])
 
 
@@ -28,22 +31,18 @@ def _lstm(call: Call, first: int, states: tuple[int, int], x: str, direction: st
     forget, cell, output each), of the cell (no cell gate), and biases."""
     o = call.options
     weights, recurrent, cell, biases = first, first + 4, first + 8, first + 11
-    if not call.has(weights):
-        raise call.unsupported("its input and forget gates are coupled")
     if call.has(biases + 4) or call.has(biases + 5):
         raise call.unsupported("it has a projection")
     order = (0, 3, 1, 2)  # input, output, forget, cell
-    w = _gates(call, [weights + i for i in order], 3)
-    r = _gates(call, [recurrent + i for i in order], 3)
-    bias = _gates(call, [biases + i for i in order], 2)
+    w, r, bias = (_gates(call, operands, order) for operands in (weights, recurrent, biases))
     zeros = call.node("Mul", [bias, call.number(0)])
     operands = [x, w, r, call.node("Concat", [bias, zeros], axis=1), "", "", ""]
     for state in states:
         if call.has(state) and not call.tensor(state).is_variable:
             raise call.unsupported(f"its state {call.tensor(state).name!r} is computed")
     if call.has(cell + 1):
-        operands.append(_gates(call, [cell, cell + 2, cell + 1], 2))
-    units = call.shape(weights)[0]
+        operands.append(_gates(call, cell, (0, 2, 1)))
+    units = call.shape(weights + 1)[0]
     attributes: dict[str, Any] = {"hidden_size": units, "direction": direction}
     activation = _activation(call)
     if activation != "Tanh":

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from ...suppressed_boxes import padded, suppressed
 from ..call import Call, Handler
 from ..types import onnx_type
 
@@ -37,7 +40,25 @@ def _scatter_nd(call: Call) -> None:
     call.store(call.node("ScatterND", [zeros, indices, call.raw(1)], reduction="add"))
 
 
+def _non_max_suppression(call: Call) -> None:
+    """Places of boxes, in version 5 their scores, and how many there are; zeros follow them."""
+    with_scores = len(call.operator.outputs) == 3
+    if with_scores and np.any(call.constant(5, "soft_nms_sigma") != 0):
+        raise call.unsupported("scores of boxes that overlap are lowered (soft_nms_sigma)")
+    most = call.node("Reshape", [call.node("Cast", [call.raw(2)], to=onnx_type("int64")), call.integers([1])])
+    scores = call.read(1)
+    found = suppressed(call, call.read(0), scores, most, [call.read(3), call.read(4)])
+    last = len(call.operator.outputs) - 1
+    call.store(padded(call, call.node("Cast", [found], to=onnx_type("int32")), most, call.number(0, "int32")))
+    if with_scores:
+        chosen = call.node("Gather", [scores, found], axis=0)
+        call.store(padded(call, chosen, most, call.number(0)), 1)
+    call.store(call.node("Cast", [call.node("Size", [found])], to=onnx_type("int32")), last)
+
+
 OPERATORS: dict[str, Handler] = {
+    "NON_MAX_SUPPRESSION_V4": _non_max_suppression,
+    "NON_MAX_SUPPRESSION_V5": _non_max_suppression,
     "ONE_HOT": _one_hot,
     "SCATTER_ND": _scatter_nd,
     "TOPK_V2": _topk,
