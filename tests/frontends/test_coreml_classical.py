@@ -12,7 +12,7 @@ import pytest
 import webnn_compile
 from coreml_classical import Labels, classical, classifier, pipeline, random_trees, sums_of_trees, transformer
 from coreml_models import Network, Program
-from coreml_reference import sigmoid, softmax
+from coreml_reference import sigmoid, softmax, suppressed
 from webnn_compile.errors import InputError, UnsupportedError
 from webnn_compile.frontends.coreml.models import MODELS
 from webnn_compile.frontends.coreml.schema import CLASSICAL_FIELDS
@@ -298,6 +298,47 @@ def test_a_network_and_a_program_before_a_classifier(exact: bool, tmp_path: Path
     check_classes(model.SerializeToString(), X, p / p.sum(1, keepdims=True), NAMES)
 
 
+@pytest.mark.parametrize(("per_class", "labels"), [(False, NAMES), (True, [])])
+def test_a_detector_with_suppression(per_class: bool, labels: list[str]) -> None:
+    """A pipeline as detectors have it: a program of an image, and suppression, whose thresholds may be inputs."""
+    centres = RNG.uniform(0.2, 0.8, (40, 2))
+    boxes = np.hstack([centres, RNG.uniform(0.1, 0.5, (40, 2))]).astype(np.float32)
+    scores = RNG.uniform(0, 1, (40, 3)).astype(np.float32)
+    program = Program()
+    picture = program.image("picture", 2, 2, 20)
+    (mean,) = program.op("reduce_mean", [("float32", (1, 1))], x=picture, axes=[1, 2, 3])
+    names = []
+    for constant in (boxes, scores[None]):
+        (zero,) = program.op("mul", [("float32", (1, 1))], x=mean, y=np.float32(0))
+        names += program.op("add", [("float32", constant.shape)], x=np.asarray(constant), y=zero)
+    for name in names:
+        program.output(name)
+    fields = {
+        "iouThreshold": 0.4,
+        "confidenceThreshold": 0.55,
+        "pickTop": {"perClass": per_class},
+        "coordinatesInputFeatureName": names[0],
+        "confidenceInputFeatureName": names[1],
+        "iouThresholdInputFeatureName": "overlap",
+        "confidenceThresholdInputFeatureName": "least",
+        "coordinatesOutputFeatureName": "coordinates",
+        "confidenceOutputFeatureName": "confidence",
+    }
+    thresholds: dict[str, int | str] = {"overlap": "double", "least": "double"}
+    outputs: dict[str, int | str] = {"confidence": "multiArray", "coordinates": "multiArray"}
+    last = classical("nonMaximumSuppression", {**thresholds}, outputs, fields)
+    last.nonMaximumSuppression.stringClassLabels.vector.extend(labels)
+    model = pipeline([program.model, last], thresholds, outputs)
+    model.description.input.insert(0, program.model.description.input[0])
+    compiled = webnn_compile.compile(model.SerializeToString())
+    got = compiled.run({"picture": RNG.uniform(0, 255, (1, 3, 2, 2)).astype(np.float32)})
+    kept = int(suppressed(boxes[None], scores[None], 0.4, 0.55, 40, per_class)[3][0])
+    want = [v[0, :kept] for v in suppressed(boxes[None], scores[None], 0.4, 0.55, 40, per_class)[:2]]
+    assert 3 < kept < 30
+    np.testing.assert_allclose(got["coordinates"], want[0], rtol=1e-6)
+    np.testing.assert_allclose(got["confidence"], want[1], rtol=1e-6)
+
+
 STUMP = {
     "nodes": [{"nodeBehavior": 6, "evaluationInfo": [{"evaluationValue": 0.5}]}],
     "numPredictionDimensions": 1,
@@ -327,6 +368,7 @@ VECTORS = {"kernel": {"linearKernel": {}}, **sparse(np.ones((2, 4)))}
         (transformer("oneHotEncoder", 1, 2, {"stringCategories": {"vector": NAMES}}), "categories are text; encode"),
         (transformer("arrayFeatureExtractor", 4, 1, {"extractIndex": [4]}), r"takes the elements \[4\] of 4 features"),
         (classical("scaler", {"x": "string"}, {"y": 1}, {}).SerializeToString(), "the input 'x' is text, .* encode it"),
+        (transformer("nonMaximumSuppression", 4, 4, {}), "neither labels nor the shape of its scores say how many"),
         (pipeline([joined()], {"a": 3}, {"joined": 4}).SerializeToString(), "part 0: .*nothing computes its input 'b'"),
         (pipeline([], {"a": 3}, {"y": 4}).SerializeToString(), "nothing computes its output 'y'"),
     ],

@@ -1,8 +1,9 @@
 """Messages of the models that are no networks: trees, linear models, support vectors, and the preparation of features.
 
 Source: TreeEnsemble.proto, GLMClassifier.proto, GLMRegressor.proto, SVM.proto, Scaler.proto, Imputer.proto,
-Normalizer.proto, OneHotEncoder.proto, FeatureVectorizer.proto, ArrayFeatureExtractor.proto and DataStructures.proto of
-Core ML's specification. A tree's classifier and regressor have the same fields but for the labels.
+Normalizer.proto, OneHotEncoder.proto, FeatureVectorizer.proto, ArrayFeatureExtractor.proto, NonMaximumSuppression.proto
+and DataStructures.proto of Core ML's specification. A tree's classifier and regressor have the same fields but for the
+labels.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ CLASSICAL_FIELDS = """
   SupportVectorClassifier supportVectorClassifier = 401; TreeEnsemble treeEnsembleClassifier = 402;
   OneHotEncoder oneHotEncoder = 600; Imputer imputer = 601; FeatureVectorizer featureVectorizer = 602;
   Scaler scaler = 604; Normalizer normalizer = 607; ArrayFeatureExtractor arrayFeatureExtractor = 609;
+  NonMaximumSuppression nonMaximumSuppression = 610;
 """
 """Fields of `Model` with such a model."""
 
@@ -74,4 +76,12 @@ message OneHotEncoder {
 message FeatureVectorizer { repeated InputColumn inputList = 1; }
 message InputColumn { string inputColumn = 1; uint64 inputDimensions = 2; }
 message ArrayFeatureExtractor { repeated uint64 extractIndex = 1; }
+message NonMaximumSuppression {
+  PickTop pickTop = 1; StringVector stringClassLabels = 100; Int64Vector int64ClassLabels = 101;
+  double iouThreshold = 110; double confidenceThreshold = 111; string confidenceInputFeatureName = 200;
+  string coordinatesInputFeatureName = 201; string iouThresholdInputFeatureName = 202;
+  string confidenceThresholdInputFeatureName = 203; string confidenceOutputFeatureName = 210;
+  string coordinatesOutputFeatureName = 211;
+}
+message PickTop { bool perClass = 1; }
 """

@@ -60,9 +60,12 @@ def read_feature(feature: Any) -> Feature:
 
 def described_inputs(model: Model) -> list[Feature]:
     """The inputs of a model that is no program: images are 1 x channels x height x width, and numbers float32 but for
-    integers. Raises UnsupportedError for text and for dictionaries."""
-    found = []
+    integers, without the thresholds of a suppression of boxes, which are the model's own. Raises UnsupportedError for
+    text and for dictionaries."""
+    found, thresholds = [], _thresholds(model)
     for feature in map(read_feature, model.description.input):
+        if feature.name in thresholds and feature.kind == "doubleType":
+            continue
         if feature.dtype == "string":
             kind = "text" if feature.kind == "stringType" else "a dictionary"
             raise UnsupportedError(
@@ -71,6 +74,15 @@ def described_inputs(model: Model) -> list[Feature]:
             )
         dtype = feature.dtype if feature.dtype in ("int32", "int64") else "float32"
         found.append(replace(feature, dtype=dtype, shape=(1, *feature.shape) if feature.is_image else feature.shape))
+    return found
+
+
+def _thresholds(model: Model) -> set[str]:
+    """Inputs that a suppression of boxes takes in place of its own thresholds."""
+    found = {name for part in model.parts for name in _thresholds(part)}
+    if model.kind == "nonMaximumSuppression":
+        params = model.classical
+        found |= {params.iouThresholdInputFeatureName, params.confidenceThresholdInputFeatureName}
     return found
 
 

@@ -19,7 +19,6 @@ UNREAD_KINDS = {
     "classConfidenceThresholding": 560,
     "dictVectorizer": 603,
     "categoricalMapping": 606,
-    "nonMaximumSuppression": 610,
     "identity": 900,
     "textClassifier": 2000,
     "wordTagger": 2001,
