@@ -357,6 +357,7 @@ VECTORS = {"kernel": {"linearKernel": {}}, **sparse(np.ones((2, 4)))}
         (transformer("treeEnsembleRegressor", 4, 1, {"treeEnsemble": {"basePredictionValue": [1.0]}}), "1 base values"),
         (classifier("treeEnsembleClassifier", 4, {"treeEnsemble": STUMP}, NAMES), "1 prediction dimensions"),
         (transformer("supportVectorRegressor", 4, 1, VECTORS), r"coefficients of \[0\] elements do not fit 2 support"),
+        (transformer("supportVectorRegressor", 1 << 40, 1, VECTORS), "2 support vectors of 1099511627776 features"),
         (transformer("supportVectorRegressor", 3, 1, VECTORS), "an element 4, and there are 3 features"),
         (transformer("supportVectorRegressor", 4, 1, VECTORS | {"kernel": {}, "coefficients": ONES}), "has no kernel"),
         (classifier("supportVectorClassifier", 4, machine(False)[0], NAMES), "the model has no probabilities"),

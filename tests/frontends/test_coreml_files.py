@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import webnn_compile
+from coreml_classical import classical, pipeline, random_trees
 from coreml_models import Network, Program, write_package
 from effort import DAMAGED_FILES, effort_of
 from webnn_compile.driver.build import build
@@ -332,7 +333,18 @@ def of_layers() -> Network:
     return network
 
 
-@pytest.mark.parametrize("make", [several, of_layers], ids=["program", "network"])
+class Trees:
+    """A pipeline of a scaler and a forest."""
+
+    def bytes(self) -> bytes:
+        scaler = classical("scaler", {"x": 4}, {"s": 4}, {"shiftValue": [0.5, 1, 2, 3], "scaleValue": [2.0]})
+        nodes = random_trees(np.random.default_rng(3), 3, 4, 2)
+        fields = {"treeEnsemble": {"nodes": nodes, "numPredictionDimensions": 2}}
+        last = classical("treeEnsembleRegressor", {"s": 4}, {"y": 2}, fields)
+        return bytes(pipeline([scaler, last], {"x": 4}, {"y": 2}).SerializeToString())
+
+
+@pytest.mark.parametrize("make", [several, of_layers, Trees], ids=["program", "network", "pipeline"])
 def test_damaged_files_are_imported_or_refused_by_one_error(
     make: Callable[[], Any], request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:

@@ -75,8 +75,10 @@ class ModelCall(ConvertedCall):
         return sum(known) if len(known) == len(counts) else None
 
     def constant(self, values: Sequence[float] | np.ndarray, *shape: int) -> str:
-        """Numbers as float32."""
-        return self.builder.constant(np.asarray(values, np.float32).reshape(shape or -1), f"{self.stem}.values")
+        """Numbers as float32, infinite where it ends."""
+        with np.errstate(over="ignore"):
+            data = np.asarray(values, np.float32)
+        return self.builder.constant(data.reshape(shape or -1), f"{self.stem}.values")
 
     def numbers(self, value: str, count: int | None, dtype: str = "float32") -> Features:
         """The first output of the description, in the shape that it declares; else of one dimension."""

@@ -15,6 +15,9 @@ from ...model_builder import ML
 from ..feature_values import Features
 from .model_call import ModelCall, ModelHandler
 
+_MOST = 1 << 27
+"""Elements of support vectors, of which a file may leave out all that are 0."""
+
 
 def _kernel(call: ModelCall) -> dict[str, Any]:
     """Attributes of the kernel: gamma, offset, degree."""
@@ -40,9 +43,11 @@ def _vectors(call: ModelCall) -> np.ndarray:
         rows: Sequence[Any] = [list(v.values) for v in call.params.denseSupportVectors.vectors]
         if any(len(row) != width for row in rows):
             raise call.unsupported(f"its support vectors do not have {width} elements, one for each feature")
-        return np.asarray(rows, np.float32).reshape(-1, width)
+        return np.asarray(rows, float).reshape(-1, width)
     sparse = call.params.sparseSupportVectors.vectors
-    table = np.zeros((len(sparse), width), np.float32)
+    if len(sparse) * width > _MOST:
+        raise call.unsupported(f"{len(sparse)} support vectors of {width} features are too many")
+    table = np.zeros((len(sparse), width))
     for row, vector in zip(table, sparse, strict=True):
         for node in vector.nodes:
             if not 1 <= node.index <= width:

@@ -41,8 +41,8 @@ def _sums(call: ModelCall) -> tuple[str, int]:
     """The sums of the trees' leaves [1, dimensions], and their number."""
     trees = call.params.treeEnsemble
     count = int(trees.numPredictionDimensions)
-    base = list(trees.basePredictionValue) or [0.0] * count
-    if len(base) != count:
+    base = list(trees.basePredictionValue)
+    if len(base) not in (0, count):
         raise call.unsupported(f"{len(base)} base values do not fit {count} prediction dimensions")
     nodes: dict[str, list[Any]] = {
         f"nodes_{name}": []
@@ -75,11 +75,11 @@ def _sums(call: ModelCall) -> tuple[str, int]:
         "TreeEnsembleRegressor",
         [call.row()],
         n_targets=count,
-        base_values=base,
         post_transform="NONE",
         nodes_missing_value_tracks_true=flags,
         **nodes,
         **leaves,
+        **({"base_values": base} if base else {}),
     )
     return sums, count
 
