@@ -60,6 +60,7 @@ def compile(
     dynamic_shapes: Any = None,
     dims: Mapping[str, DimLike] | None = None,
     constants: Mapping[str, object] | None = None,
+    signature: str = "",
     operators: OperatorsLike = (),
     pictures: Mapping[str, FormatLike] | None = None,
     sounds: Mapping[str, SoundLike] | None = None,
@@ -85,22 +86,23 @@ def compile(
     `forward` in order or by name; `dynamic_shapes` says which of their sizes vary, as of torch.export.export. `shapes`
     fixes free dimensions by input, or names them; `dims` says by name how long they are: a number, or (least, most) for
     sizes that each run decides, or (least, most, multiple). `constants` are values of inputs that never change.
-    `operators` are those that you define, as --ops reads them: files of Python, which are executed, and functions that
-    `webnn_compile.custom.operator` decorates. `pictures` are formats of inputs that pictures fill: names of FORMATS, or
-    objects of JSON as --picture reads them; such an input is int32 [height, width] then, words of red, green, blue and
-    alpha, red lowest. `sounds` are those of inputs that sounds fill, as --sound reads them: float32 [samples] then, of
-    one channel at the format's rate (`webnn_compile.sounds.prepare.samples_of` makes such). `answers`, as --answer has
-    them, are what runs return in place of outputs, with `labels`: a file, or a list. `text` is a tokenizer.json, as
-    --text has it (extra `[text]`): runs take `text`, a string or a list of strings and pairs of them, in place of the
-    inputs of tokens, int64 or int32 [batch, length]. "native" and "c" run on so many `threads`, with the same results.
-    `fast_math` allows algorithms that round otherwise than the model's own operators, for convolutions up to 1e-3 of
-    the largest result. `precision` "f16" rounds large constants to float16, and on "webgpu", "opencl" and "cuda"
-    tensors between kernels; sums are float32 everywhere. "tf32", on "cuda", rounds operands of large products to ten
-    bits of fraction. "f16-fast": as `--precision` of the command line. `activations`, "model", "f32" or "int8": as
-    `--activations` of the command line. With `cache`, kernels of earlier calls come from the user's cache folder.
-    `compile_memory`, in bytes, is what compiling may take, by estimate; by default three quarters of the machine's
-    memory. `records` are files of webnn-tune, whose schedules are used where they fit; `for_device` is the device that
-    counts among theirs, by its name or part of it. Raises InputError and UnsupportedError.
+    `signature` is the one to take of a TFLite model or a SavedModel that has several. `operators` are those that you
+    define, as --ops reads them: files of Python, which are executed, and functions that `webnn_compile.custom.operator`
+    decorates. `pictures` are formats of inputs that pictures fill: names of FORMATS, or objects of JSON as --picture
+    reads them; such an input is int32 [height, width] then, words of red, green, blue and alpha, red lowest. `sounds`
+    are those of inputs that sounds fill, as --sound reads them: float32 [samples] then, of one channel at the format's
+    rate (`webnn_compile.sounds.prepare.samples_of` makes such). `answers`, as --answer has them, are what runs return
+    in place of outputs, with `labels`: a file, or a list. `text` is a tokenizer.json, as --text has it (extra
+    `[text]`): runs take `text`, a string or a list of strings and pairs of them, in place of the inputs of tokens,
+    int64 or int32 [batch, length]. "native" and "c" run on so many `threads`, with the same results. `fast_math` allows
+    algorithms that round otherwise than the model's own operators, for convolutions up to 1e-3 of the largest result.
+    `precision` "f16" rounds large constants to float16, and on "webgpu", "opencl" and "cuda" tensors between kernels;
+    sums are float32 everywhere. "tf32", on "cuda", rounds operands of large products to ten bits of fraction.
+    "f16-fast": as `--precision` of the command line. `activations`, "model", "f32" or "int8": as `--activations` of the
+    command line. With `cache`, kernels of earlier calls come from the user's cache folder. `compile_memory`, in bytes,
+    is what compiling may take, by estimate; by default three quarters of the machine's memory. `records` are files of
+    webnn-tune, whose schedules are used where they fit; `for_device` is the device that counts among theirs, by its
+    name or part of it. Raises InputError and UnsupportedError.
     """
     remote = target.startswith(PREFIX)
     name = parse_remote(target)[1] if remote else target
@@ -112,7 +114,7 @@ def compile(
         raise InputError(f"threads={threads}: give 1 or more for the target {', '.join(several)}, 1 for the others")
     row.check_precision(precision)
     options = Options(
-        model_inputs(shapes, dims, constants, operators_of(operators)),
+        model_inputs(shapes, dims, constants, operators_of(operators), signature),
         PICTURES.by_input(pictures or {}),
         SOUNDS.by_input(sounds or {}),
         answers_of(answers),
@@ -153,6 +155,7 @@ def build_bundle(
     force: bool = False,
     dims: Mapping[str, DimLike] | None = None,
     constants: Mapping[str, object] | None = None,
+    signature: str = "",
     operators: OperatorsLike = (),
     pictures: Mapping[str, FormatLike] | None = None,
     sounds: Mapping[str, SoundLike] | None = None,
@@ -179,7 +182,7 @@ def build_bundle(
     options are those of `compile`, and `gpu_tiles` that of the command line. Raises InputError and UnsupportedError.
     """
     options = Options(
-        model_inputs(shapes, dims, constants, operators_of(operators)),
+        model_inputs(shapes, dims, constants, operators_of(operators), signature),
         PICTURES.by_input(pictures or {}),
         SOUNDS.by_input(sounds or {}),
         answers_of(answers),
@@ -260,6 +263,7 @@ def quantize(
     weights: str | None = None,
     dims: Mapping[str, DimLike] | None = None,
     constants: Mapping[str, object] | None = None,
+    signature: str = "",
     operators: OperatorsLike = (),
     method: str = "minmax",
     activations: str = "uint8",
@@ -308,7 +312,7 @@ def quantize(
         replace(imagenet, mean=tuple(mean or imagenet.mean), std=tuple(std or imagenet.std)),
         None if sound is None else SOUNDS.by_input({"sound": sound})["sound"],
     )
-    chosen = model_inputs(shapes, dims, constants, operators_of(operators))
+    chosen = model_inputs(shapes, dims, constants, operators_of(operators), signature)
     quantized, measured = quantize_model(model, chosen, options, open_cache(enabled=cache), compile_memory)
     if report is not None:
         report(measured)

@@ -229,26 +229,33 @@ def write_checkpoint(folder: Path, tensors: Mapping[str, Array], objects: Mappin
     (folder / "variables.data-00000-of-00001").write_bytes(data)
 
 
+Inputs = Mapping[str, tuple[str, str, Sequence[int | None]]]
+Outputs = Mapping[str, tuple[str, str]]
+
+
 def write_saved_model(
     folder: Path,
     graph: Writer,
-    inputs: Mapping[str, tuple[str, str, Sequence[int | None]]],
-    outputs: Mapping[str, tuple[str, str]],
+    inputs: Inputs,
+    outputs: Outputs,
     signature: str = "serving_default",
+    others: Mapping[str, tuple[Inputs, Outputs]] | None = None,
 ) -> None:
-    """saved_model.pb with a signature: inputs are a node's result, its type and its shape; outputs likewise."""
+    """saved_model.pb with a signature and perhaps others: inputs are a node's result, its type and its shape; outputs
+    likewise."""
     saved = CLASSES["SavedModel"](saved_model_schema_version=1)
     meta = saved.meta_graphs.add()
     meta.meta_info_def.tags.append("serve")
     meta.meta_info_def.tensorflow_version = "2.21.0"
     meta.graph_def.CopyFrom(graph.graph)
-    own = meta.signature_def[signature]
-    for name, (ref, dtype, shape) in inputs.items():
-        own.inputs[name].name, own.inputs[name].dtype = ref, type_of(dtype)
-        for n in shape:
-            own.inputs[name].tensor_shape.dim.add(size=-1 if n is None else n)
-    for name, (ref, dtype) in outputs.items():
-        own.outputs[name].name, own.outputs[name].dtype = ref, type_of(dtype)
-        own.outputs[name].tensor_shape.unknown_rank = True
+    for key, (given, computed) in {signature: (inputs, outputs), **(others or {})}.items():
+        own = meta.signature_def[key]
+        for name, (ref, dtype, shape) in given.items():
+            own.inputs[name].name, own.inputs[name].dtype = ref, type_of(dtype)
+            for n in shape:
+                own.inputs[name].tensor_shape.dim.add(size=-1 if n is None else n)
+        for name, (ref, dtype) in computed.items():
+            own.outputs[name].name, own.outputs[name].dtype = ref, type_of(dtype)
+            own.outputs[name].tensor_shape.unknown_rank = True
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "saved_model.pb").write_bytes(saved.SerializeToString())

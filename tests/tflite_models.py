@@ -176,6 +176,8 @@ class Writer:
         self._graph.operators.append(o)
 
     def signature(self, key: str, inputs: Mapping[str, int], outputs: Mapping[str, int]) -> None:
+        """Adds a signature of the subgraph that was added last."""
+
         def maps(names: Mapping[str, int]) -> list[Any]:
             made = []
             for name, i in names.items():
@@ -185,9 +187,9 @@ class Writer:
             return made
 
         s = schema.SignatureDefT()
-        s.signatureKey, s.subgraphIndex = key.encode(), 0
+        s.signatureKey, s.subgraphIndex = key.encode(), len(self._model.subgraphs) - 1
         s.inputs, s.outputs = maps(inputs), maps(outputs)
-        self._model.signatureDefs = [s]
+        self._model.signatureDefs = [*(self._model.signatureDefs or []), s]
 
     def bytes(self) -> bytes:
         import flatbuffers

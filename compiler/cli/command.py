@@ -245,7 +245,7 @@ def main(
         from .inspect_model import inspect_model
 
         with explained(debug=debug):
-            inspect_model(located(model, lambda line: say(line, err=True)), computed.inputs.operators)
+            inspect_model(located(model, lambda line: say(line, err=True)), computed.inputs)
         return
     collect_less_often()
     progress = Progress(error_console(), plain=dump is not None)

@@ -137,6 +137,12 @@ _OPTIONS = (
         help="Make an input a constant: a sampling rate, axes, sizes that are always the same.",
     ),
     click.option(
+        "--signature",
+        default="",
+        metavar="NAME",
+        help="The signature to take of a TFLite model or a SavedModel that has several; --inspect lists them.",
+    ),
+    click.option(
         "--ops",
         "files",
         type=click.Path(path_type=Path),
@@ -149,13 +155,14 @@ _OPTIONS = (
 
 
 def input_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Adds the four options to a command, which receives them as `inputs`, a ModelInputs."""
+    """Adds the five options to a command, which receives them as `inputs`, a ModelInputs."""
 
     @functools.wraps(command)
     def wrapped(
         shapes: tuple[tuple[str, Shape], ...],
         dims: tuple[tuple[str, Dim], ...],
         constants: tuple[tuple[str, np.ndarray], ...],
+        signature: str,
         files: tuple[Path, ...],
         **others: Any,
     ) -> None:
@@ -165,7 +172,7 @@ def input_options(command: Callable[..., None]) -> Callable[..., None]:
             except InputError as error:
                 raise click.UsageError(str(error)) from None
             given, fixed = _by_name("--shape", "shapes", shapes), _by_name("--fix", "values", constants)
-            inputs = ModelInputs(given, sizes, fixed, operators_of(files))
+            inputs = ModelInputs(given, sizes, fixed, operators_of(files), signature)
         command(inputs=inputs, **others)
 
     for option in reversed(_OPTIONS):

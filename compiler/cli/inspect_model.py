@@ -7,18 +7,18 @@ from pathlib import Path
 
 from rich.table import Table
 
-from ..custom.table import CustomOperators
 from ..frontends.importers import describe_model, find_importer
 from ..frontends.model_card import ModelCard, Port
+from ..frontends.model_inputs import ModelInputs
 from ..text.size import size
 from .target_table import WIDTH
 from .terminal import is_terminal, say, show_table
 
 
-def inspect_model(path: Path, custom: CustomOperators) -> None:
-    """Prints the card of the model, of which the user defines the operators of `custom`. Raises InputError for what is
-    no model."""
-    card = describe_model(path, custom)
+def inspect_model(path: Path, inputs: ModelInputs) -> None:
+    """Prints the card of the model, of which `inputs` have the signature and the user's operators. Raises InputError
+    for what is no model."""
+    card = describe_model(path, inputs)
     files = [f for f in path.rglob("*") if f.is_file()] if path.is_dir() else [path]
     say(f"{card.name}: {find_importer(path).name}, {size(sum(f.stat().st_size for f in files))}")
     width = None if is_terminal() else WIDTH
@@ -28,7 +28,7 @@ def inspect_model(path: Path, custom: CustomOperators) -> None:
     operators.add_column("operator", no_wrap=True)
     operators.add_column("nodes", justify="right")
     operators.add_column("targets")
-    own = {o.name: f"all, by {Path(o.file).name}" for o in custom}
+    own = {o.name: f"all, by {Path(o.file).name}" for o in inputs.operators}
     rows = (
         (name, count, "not supported" if name in card.unsupported else own.get(name, "all"))
         for name, count in card.operators.items()
@@ -45,6 +45,9 @@ def _facts(card: ModelCard) -> Iterator[tuple[str, str]]:
         yield "Licence", card.licence
     if card.weights:
         yield "Weights", ", ".join(f"{size(n)} of {dtype}" for dtype, n in card.weights.items())
+    if len(card.signatures) > 1:
+        taken, *others = card.signatures
+        yield "Signatures", f"{taken}, which is taken, {', '.join(others)}: --signature NAME takes another"
     for what, ports in (("Input", card.inputs), ("Output", card.outputs)):
         for port in ports:
             yield what, f"{port.name}: {port.dtype}{'' if port.shape is None else _shape(port)}"

@@ -226,7 +226,7 @@ def _packaging(model: Source, work: Work) -> Packaging:
     """The options' packaging, with what the model's file says of itself. It is read first: to read a large file again
     takes as much memory as to import it."""
     with work.timed("import"):
-        card = describe_model(model)
+        card = describe_model(model, work.options.inputs)
     package = tokenizer_package(work.options)
     return replace(work.options.packaging, licence=card.licence, facts=tuple(card.facts()), tokenizers=package)
 

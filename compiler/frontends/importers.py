@@ -12,7 +12,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from ..custom.table import NO_OPERATORS, CustomOperators
 from ..errors import InputError
 from ..graph.ir import Graph
 from ..system.limits import CompileMemory
@@ -45,11 +44,12 @@ class Importer:
     first_bytes: tuple[tuple[int, bytes], ...]
     is_model: Callable[[object], bool]
     load: Callable[[Model, ModelInputs, CompileMemory | None], Graph]
-    describe: Callable[[Model, CustomOperators], ModelCard]
+    describe: Callable[[Model, ModelInputs], ModelCard]
     to_onnx: Callable[[Model, ModelInputs], onnx.ModelProto] | None = None
     beside: Callable[[Path], list[Path]] | None = None
     pattern: re.Pattern[bytes] | None = None
     inside: str | None = None
+    has_signatures: bool = False
 
     def recognised(self, head: bytes) -> int:
         """By how many of its first bytes a file is of the format; 0 where it is not."""
@@ -74,10 +74,10 @@ def _load_onnx(model: Model, inputs: ModelInputs, memory: CompileMemory | None) 
     return import_onnx(model, inputs, memory)
 
 
-def _describe_onnx(model: Model, custom: CustomOperators) -> ModelCard:
+def _describe_onnx(model: Model, inputs: ModelInputs) -> ModelCard:
     from .onnx.describe import describe
 
-    return describe(model, custom)
+    return describe(model, inputs.operators)
 
 
 def _beside_onnx(path: Path) -> list[Path]:
@@ -152,8 +152,8 @@ def _load_torch(model: Model, inputs: ModelInputs, memory: CompileMemory | None)
     return _load_onnx(_export_torch(model), inputs, memory)
 
 
-def _describe_torch(model: Model, custom: CustomOperators) -> ModelCard:
-    card = _describe_onnx(_export_torch(model), custom)
+def _describe_torch(model: Model, inputs: ModelInputs) -> ModelCard:
+    card = _describe_onnx(_export_torch(model), inputs)
     return replace(card, name=Path(model).name) if isinstance(model, str | Path) else card
 
 
@@ -187,10 +187,12 @@ def _converted(
     pattern: re.Pattern[bytes] | None = None,
     inside: str | None = None,
     has_ranks: bool = True,
+    has_signatures: bool = False,
 ) -> Importer:
     """The row of a format that becomes ONNX. The folder of its name, or `module`, which needs these `packages`, has
     `import_model`, `describe`, `read_model` and `convert`; it is imported when a model is read. Where files do not have
-    the ranks of inputs, `convert` is given those of `--shape`."""
+    the ranks of inputs, `convert` is given those of `--shape`; where they have signatures, readers are given the one of
+    `--signature`."""
 
     def folder() -> ModuleType:
         _need(name, *packages)
@@ -200,17 +202,32 @@ def _converted(
         graph: Graph = folder().import_model(model, inputs, memory)
         return graph
 
-    def describe(model: Model, _: CustomOperators) -> ModelCard:
-        card: ModelCard = folder().describe(model)
+    def chosen(inputs: ModelInputs) -> tuple[str, ...]:
+        return (inputs.signature,) if has_signatures else ()
+
+    def describe(model: Model, inputs: ModelInputs) -> ModelCard:
+        card: ModelCard = folder().describe(model, *chosen(inputs))
         return card
 
     def convert(model: Model, inputs: ModelInputs) -> onnx.ModelProto:
         reader = folder()
         ranks = () if has_ranks else ({name: len(shape) for name, shape in inputs.shapes.items()},)
-        converted: onnx.ModelProto = reader.convert(reader.read_model(model), *ranks)
+        converted: onnx.ModelProto = reader.convert(reader.read_model(model, *chosen(inputs)), *ranks)
         return converted
 
-    return Importer(name, suffixes, first_bytes, _has_no_objects, load, describe, convert, beside, pattern, inside)
+    return Importer(
+        name,
+        suffixes,
+        first_bytes,
+        _has_no_objects,
+        load,
+        describe,
+        convert,
+        beside,
+        pattern,
+        inside,
+        has_signatures,
+    )
 
 
 IMPORTERS: list[Importer] = [
@@ -223,10 +240,17 @@ IMPORTERS: list[Importer] = [
         _describe_onnx,
         beside=_beside_onnx,
     ),
-    _converted("TFLite", (".tflite",), ((4, b"TFL3"),), ("tflite", "flatbuffers")),
+    _converted("TFLite", (".tflite",), ((4, b"TFL3"),), ("tflite", "flatbuffers"), has_signatures=True),
     _converted("Keras", (".keras", ".h5", ".hdf5"), _OF_KERAS),
     _converted("TensorFlow.js", (".json",), ((0, b"{"),), module="tfjs", beside=_beside_tfjs),
-    _converted("TensorFlow", (".pb",), _OF_SAVED_MODEL, beside=_beside_tensorflow, inside="saved_model.pb"),
+    _converted(
+        "TensorFlow",
+        (".pb",),
+        _OF_SAVED_MODEL,
+        beside=_beside_tensorflow,
+        inside="saved_model.pb",
+        has_signatures=True,
+    ),
     _converted("Caffe", (".prototxt", ".caffemodel"), _OF_CAFFE, beside=_beside_caffe),
     _converted(
         "MXNet", (".params",), ((0, b"\x12\x01" + bytes(14)),), pattern=_OF_MXNET, beside=_beside_mxnet, has_ranks=False
@@ -250,8 +274,8 @@ def import_model(model: Model, inputs: ModelInputs | None = None, memory: Compil
 
     Raises InputError for what no importer reads, and what importers raise.
     """
-    found = _here(model)
-    return find_importer(found).load(found, inputs or ModelInputs(), memory)
+    found, chosen = _here(model), inputs or ModelInputs()
+    return _importer_for(found, chosen).load(found, chosen, memory)
 
 
 def as_onnx(model: Model, inputs: ModelInputs | None = None) -> Path | bytes:
@@ -273,11 +297,23 @@ def files_beside(path: Path) -> list[Path]:
     return beside(path) if beside is not None else []
 
 
-def describe_model(model: Model, custom: CustomOperators = NO_OPERATORS) -> ModelCard:
-    """Describes the file, its free dimensions included; the user defines the operators of `custom`. Raises InputError
-    for what no importer reads."""
-    found = _here(model)
-    return find_importer(found).describe(found, custom)
+def describe_model(model: Model, inputs: ModelInputs | None = None) -> ModelCard:
+    """Describes the file, its free dimensions included; of `inputs` it takes the signature, and the operators that the
+    user defines. Raises InputError for what no importer reads."""
+    found, chosen = _here(model), inputs or ModelInputs()
+    return _importer_for(found, chosen).describe(found, chosen)
+
+
+def _importer_for(model: Model, inputs: ModelInputs) -> Importer:
+    """The importer of a model. Raises InputError where a signature is chosen of a model that has none."""
+    importer = find_importer(model)
+    if inputs.signature and not importer.has_signatures and isinstance(model, str | Path | bytes):
+        formats = " and ".join(i.name for i in IMPORTERS if i.has_signatures)
+        raise InputError(
+            f"the signature {inputs.signature!r} is given for a model of {importer.name}, which has none; leave it "
+            f"out: models of {formats} have signatures"
+        )
+    return importer
 
 
 def _here(model: Model) -> Model:

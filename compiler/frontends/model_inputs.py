@@ -51,12 +51,14 @@ DimLike = Dim | int | tuple[int, int] | tuple[int, int, int]
 @dataclass(frozen=True, slots=True)
 class ModelInputs:
     """`shapes` by input, of numbers and names; `dims` by the name of a dimension, or of an input that is a size;
-    `constants` by input. `operators` are those that the user defines."""
+    `constants` by input. `operators` are those that the user defines, `signature` is the one to take of a model that
+    has several; empty for its default."""
 
     shapes: Mapping[str, tuple[Extent, ...]] = field(default_factory=dict)
     dims: Mapping[str, Dim] = field(default_factory=dict)
     constants: Mapping[str, np.ndarray] = field(default_factory=dict)
     operators: CustomOperators = NO_OPERATORS
+    signature: str = ""
 
     def without_operators(self) -> ModelInputs:
         """The rest, which other processes can be given."""
@@ -68,6 +70,7 @@ def model_inputs(
     dims: Mapping[str, DimLike] | None = None,
     constants: Mapping[str, object] | None = None,
     operators: CustomOperators = NO_OPERATORS,
+    signature: str = "",
 ) -> ModelInputs:
     """Raises InputError for what is no range of sizes."""
     return ModelInputs(
@@ -75,6 +78,7 @@ def model_inputs(
         {name: _dim(name, value).check(name) for name, value in (dims or {}).items()},
         {name: np.asarray(value) for name, value in (constants or {}).items()},
         operators,
+        signature,
     )
 
 

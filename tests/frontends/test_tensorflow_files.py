@@ -594,6 +594,24 @@ def test_calls_of_calls_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         import_model(tmp_path / "net.pb")
 
 
+def test_a_signature_is_chosen(tmp_path: Path) -> None:
+    graph, folder = Writer(), tmp_path / "net"
+    graph.placeholder("x", "float32", [2, 3])
+    graph.placeholder("z", "float32", [4])
+    graph.node("Neg", ["x"], "y", T=REAL)
+    graph.node("Abs", ["z"], "size", T=REAL)
+    other = {"z": ("z:0", "float32", (4,))}, {"size": ("size:0", "float32")}
+    inputs, outputs = {"x": ("x:0", "float32", (2, 3))}, {"y": ("y:0", "float32")}
+    write_saved_model(folder, graph, inputs, outputs, others={"sizes": other})
+    z = np.array([-1, 2, -3, 0.5], np.float32)
+    np.testing.assert_array_equal(webnn_compile.compile(folder, signature="sizes").run({"z": z})["size"], np.abs(z))
+    assert [v.name for v in import_model(folder).inputs] == ["x"]
+    card = describe_model(folder, model_inputs(signature="sizes"))
+    assert (card.signatures, [p.name for p in card.inputs]) == (("sizes", "serving_default"), ["z"])
+    with pytest.raises(InputError, match=r"net has no signature 'size': it has 'serving_default', 'sizes'; give one"):
+        import_model(folder, model_inputs(signature="size"))
+
+
 def test_a_saved_model_without_a_signature(tmp_path: Path) -> None:
     write_saved_model(tmp_path / "net", Writer(), {}, {})
     with pytest.raises(InputError, match=r"net has no signature: save the model with one, by tf\.saved_model\.save"):

@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 import webnn_compile
+from click.testing import CliRunner
 from effort import DAMAGED_FILES, effort_of
-from tflite_models import Writer, interpreted, schema, seeded
+from onnx import helper
+from tflite_models import Writer, interpreted, litert, schema, seeded
+from webnn_compile.cli import main
 from webnn_compile.driver.build import build
 from webnn_compile.driver.options import Options
 from webnn_compile.errors import InputError, UnsupportedError
@@ -53,6 +56,42 @@ def test_names_are_those_of_the_signature(tmp_path: Path) -> None:
     assert card.operators == {"FULLY_CONNECTED": 1}
     assert [(p.name, p.dtype, p.shape) for p in card.inputs] == [("x", "float32", (2, 3))]
     assert [p.name for p in card.outputs] == ["scores"]
+
+
+def two_signatures() -> bytes:
+    """A file of two subgraphs, with inputs of different sizes."""
+    writer = dense(2)
+    writer.subgraph("other")
+    a, b = (writer.input(name, "float32", (5,)) for name in ("a:0", "b:0"))
+    y = writer.tensor("y:0", "float32", (5,))
+    writer.output(y)
+    writer.operator("SUB", [a, b], [y], "SubOptions")
+    writer.signature("difference", {"a": a, "b": b}, {"c": y})
+    return writer.bytes()
+
+
+def test_a_signature_is_chosen(tmp_path: Path) -> None:
+    path = tmp_path / "net.tflite"
+    path.write_bytes(two_signatures())
+    feeds = {"a": real(5), "b": real(5)}
+    runner = litert.Interpreter(model_path=str(path)).get_signature_runner("difference")
+    got = webnn_compile.compile(path, signature="difference").run(feeds)
+    np.testing.assert_array_equal(got["c"], runner(**feeds)["c"])
+    assert [v.name for v in import_model(path).inputs] == ["x"]
+    with pytest.raises(InputError, match=r"net\.tflite has no signature 'x': it has 'serving_default', 'difference'"):
+        webnn_compile.compile(path, signature="x")
+    card = CliRunner().invoke(main, [str(path), "--inspect", "--signature", "difference"], catch_exceptions=False)
+    lines = " ".join(card.output.split())
+    assert "Signatures difference, which is taken, serving_default: --signature NAME takes another" in lines
+    assert "Input a: float32[5]" in lines
+
+
+def test_a_signature_of_a_format_without_them(tmp_path: Path) -> None:
+    model = helper.make_model(helper.make_graph([], "none", [], []))
+    (tmp_path / "net.onnx").write_bytes(model.SerializeToString())
+    result = CliRunner().invoke(main, [str(tmp_path / "net.onnx"), "--inspect", "--signature", "x"])
+    assert result.exit_code == 2
+    assert "the signature 'x' is given for a model of ONNX, which has none; leave it" in " ".join(result.output.split())
 
 
 def test_first_bytes_that_begin_an_onnx_file_too() -> None:

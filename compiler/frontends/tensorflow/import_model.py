@@ -28,7 +28,7 @@ def import_model(
 ) -> Graph:
     """The graph of a SavedModel or a frozen graph. Raises InputError for what is no such file or does not fit `inputs`,
     and one UnsupportedError that names everything that is not supported."""
-    return import_onnx(convert(read_model(model)), inputs, memory)
+    return import_onnx(convert(read_model(model, inputs.signature if inputs else "")), inputs, memory)
 
 
 def files_beside(path: Path) -> list[Path]:
@@ -41,9 +41,9 @@ def files_beside(path: Path) -> list[Path]:
         return []
 
 
-def describe(model: str | Path | bytes) -> ModelCard:
-    """Raises InputError for what is no TensorFlow graph."""
-    return describe_read(read_model(model))
+def describe(model: str | Path | bytes, signature: str = "") -> ModelCard:
+    """The card of what a signature computes. Raises InputError for what is no TensorFlow graph, or lacks it."""
+    return describe_read(read_model(model, signature))
 
 
 def describe_read(read: Model) -> ModelCard:
@@ -69,6 +69,7 @@ def describe_read(read: Model) -> ModelCard:
         outputs=tuple(CardPort(p.name, _dtype(p) if p.dtype else "", p.shape) for p in read.outputs),
         weights=dict(sizes.most_common()),
         unsupported=unsupported_kinds(read),
+        signatures=read.signatures,
     )
 
 

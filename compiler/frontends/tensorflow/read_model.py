@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from onnx import helper
 from ...errors import InputError, UnsupportedError
 from ..beside_model import model_folders
 from ..open_file import read_model_file
+from ..signatures import chosen_signature, signatures_by_use
 from .read_checkpoint import DAMAGES, Checkpoint
 from .read_graph import Function, Node, Ref, read_function, read_nodes, read_ref
 from .read_tensor import onnx_type, read_tensor, shape_of
@@ -43,7 +44,7 @@ class Port:
 @dataclass(frozen=True, slots=True)
 class Model:
     """`variables` are names in the checkpoint by those of the nodes of variables, `weights` the values of constants
-    that the graph itself lacks (TensorFlow.js)."""
+    that the graph itself lacks (TensorFlow.js). `signatures` are the names of all, the one that is taken first."""
 
     name: str
     producer: str
@@ -55,6 +56,7 @@ class Model:
     variables: Mapping[str, str] = field(default_factory=dict)
     weights: Mapping[str, Array] = field(default_factory=dict)
     description: str = ""
+    signatures: tuple[str, ...] = ()
 
     def constant(self, node: Node) -> Array:
         """The elements of a constant, where TensorFlow.js keeps them: int64 is stored as int32. Raises UnsupportedError
@@ -76,9 +78,10 @@ class Model:
         return found or (name if name in entries else self.checkpoint.by_full_name.get(name, name))
 
 
-def read_model(model: str | Path | bytes) -> Model:
-    """A SavedModel by its folder or saved_model.pb, or a frozen graph. Raises InputError for what is neither, and for
-    a damaged one."""
+def read_model(model: str | Path | bytes, signature: str = "") -> Model:
+    """A SavedModel by its folder or saved_model.pb, of which runs compute the signature of this name, or by default the
+    one for serving; or a frozen graph. Raises InputError for what is neither, for a damaged one, and for one without
+    the signature."""
     path = None if isinstance(model, bytes) else Path(model)
     if path is not None and path.is_dir():
         path = path / SAVED_MODEL
@@ -90,10 +93,11 @@ def read_model(model: str | Path | bytes) -> Model:
     try:
         if data.startswith(b"\x08"):
             saved = CLASSES["SavedModel"].FromString(data)
-            return _of_saved_model(saved, name, None if path is None else _variables(path))
+            return _of_saved_model(saved, name, None if path is None else _variables(path), signature)
         graph = CLASSES["GraphDef"].FromString(data)
         if not graph.node:
             raise InputError(f"{name} is not a TensorFlow graph: it has no nodes; give another file")
+        chosen_signature({}, signature, name)
         return _of_graph(graph, name, "TensorFlow")
     except DAMAGES as error:
         raise InputError(
@@ -136,21 +140,24 @@ def read_json_graph(content: Mapping[str, Any], weights: Mapping[str, Array], na
     )
 
 
-def _of_saved_model(saved: Any, name: str, variables: Path | None) -> Model:
+def _of_saved_model(saved: Any, name: str, variables: Path | None, wanted: str) -> Model:
     if not saved.meta_graphs:
         raise InputError(f"{name} is not a SavedModel: it has no graphs; save it again")
     serving = (m for m in saved.meta_graphs if "serve" in m.meta_info_def.tags)
     chosen = next(serving, saved.meta_graphs[0])
     signatures = {key: s for key, s in chosen.signature_def.items() if s.outputs}
     of_serving = sorted(key for key, s in signatures.items() if s.inputs and not key.startswith("__saved_model"))
-    if _SERVING not in signatures and not of_serving:
+    names = sorted(key for key in signatures if not key.startswith("__saved_model"))
+    if not wanted and _SERVING not in signatures and not of_serving:
         raise InputError(
             f"{name} has no signature: save the model with one, by tf.saved_model.save(model, folder, "
             "signatures=function.get_concrete_function(...)), or model.export(folder) in Keras"
         )
-    signature = signatures[_SERVING if _SERVING in signatures else of_serving[0]]
+    taken = wanted or (_SERVING if _SERVING in signatures else of_serving[0])
+    signature = chosen_signature({key: signatures[key] for key in names}, taken, name)
     producer = " ".join(["TensorFlow", chosen.meta_info_def.tensorflow_version]).strip()
-    return _of_graph(chosen.graph_def, name, producer, signature, Checkpoint(variables, name))
+    read = _of_graph(chosen.graph_def, name, producer, signature, Checkpoint(variables, name))
+    return replace(read, signatures=signatures_by_use(names, taken))
 
 
 def _of_graph(

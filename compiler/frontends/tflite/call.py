@@ -26,7 +26,7 @@ class Scope:
     builder: ModelBuilder
     images: Images
     convert: Callable[[Scope], None]
-    inside: tuple[int, ...] = (0,)
+    inside: tuple[int, ...]
     values: dict[int, str] = field(default_factory=dict)
     real: dict[str, str] = field(default_factory=dict)
 

@@ -19,25 +19,19 @@ from .types import onnx_type, stored_type
 
 
 def convert(model: Model) -> onnx.ModelProto:
-    """Inputs and outputs have the names of the first signature of the main subgraph, or else those of their tensors.
+    """Inputs and outputs have the names of the signature, or else those of their tensors.
 
     Raises UnsupportedError, which names all that is not supported.
     """
-    main = model.subgraphs[0]
+    main = model.subgraphs[model.main]
     _check_operators(model)
     builder = ModelBuilder(model.name)
-    scope = Scope(model, main, builder, Images(builder), _convert_operators)
-    signature = next((s for s in model.signatures if s.subgraph == 0), None)
-    names_in = {} if signature is None else signature.inputs
-    names_out = {} if signature is None else signature.outputs
+    scope = Scope(model, main, builder, Images(builder), _convert_operators, (model.main,))
     for number, i in enumerate(main.inputs):
-        tensor = main.tensors[i]
-        name = names_in.get(i) or tensor.name or f"input_{number}"
+        tensor, name = main.tensors[i], model.input_name(number)
         scope.values[i] = builder.input(name, onnx_type(tensor.dtype), declared(tensor, name))
     # What is an output keeps that name for itself.
-    outputs = [
-        builder.name(names_out.get(i) or main.tensors[i].name or f"output_{n}") for n, i in enumerate(main.outputs)
-    ]
+    outputs = [builder.name(model.output_name(n)) for n in range(len(main.outputs))]
     _convert_operators(scope)
     for i, name in zip(main.outputs, outputs, strict=True):
         value = scope.values.get(i)
@@ -87,7 +81,7 @@ def _check_operators(model: Model) -> None:
 def _reached(model: Model) -> list[Subgraph]:
     """The main subgraph, and those that its branches and loops call."""
     found: dict[int, Subgraph] = {}
-    waiting = [0]
+    waiting = [model.main]
     while waiting:
         i = waiting.pop()
         if i in found or not 0 <= i < len(model.subgraphs):
@@ -136,12 +130,10 @@ def declared(tensor: Tensor, name: str) -> tuple[int | str, ...]:
 
 def usual_sizes(model: Model) -> dict[str, int]:
     """By the name of a free dimension the size that the file itself has for it."""
-    main = model.subgraphs[0]
-    signature = next((s for s in model.signatures if s.subgraph == 0), None)
+    main = model.subgraphs[model.main]
     found = {}
     for number, i in enumerate(main.inputs):
-        t = main.tensors[i]
-        name = (signature.inputs.get(i) if signature else None) or t.name or f"input_{number}"
+        t, name = main.tensors[i], model.input_name(number)
         found.update({str(d): n for d, n in zip(declared(t, name), t.shape, strict=True) if isinstance(d, str)})
     return found
 

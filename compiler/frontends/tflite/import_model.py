@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from math import prod
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from ...graph.ir import Graph
 from ...system.limits import CompileMemory
 from ..model_card import ModelCard, Port
 from ..model_inputs import ModelInputs
+from ..signatures import signatures_by_use
 from ..usual_sizes import import_at_usual_sizes
 from .convert import convert, count_operators, declared, unsupported_kinds, usual_sizes
 from .read_model import Tensor, read_model
@@ -27,7 +28,7 @@ def import_model(
     Raises InputError for what is no such file or does not fit `inputs`, and one UnsupportedError that names everything
     that is not supported.
     """
-    read = read_model(model)
+    read = read_model(model, inputs.signature if inputs else "")
     return import_at_usual_sizes(lambda: convert(read), usual_sizes(read), inputs, memory)
 
 
@@ -40,16 +41,14 @@ def _weights(tensors: Iterable[Tensor]) -> dict[str, int]:
     return dict(found.most_common())
 
 
-def describe(model: str | Path | bytes) -> ModelCard:
-    """Raises InputError for what is no TFLite model."""
-    read = read_model(model)
-    main = read.subgraphs[0]
-    signature = next((s for s in read.signatures if s.subgraph == 0), None)
+def describe(model: str | Path | bytes, signature: str = "") -> ModelCard:
+    """The card of what a signature computes. Raises InputError for what is no TFLite model, or lacks the signature."""
+    read = read_model(model, signature)
+    main = read.subgraphs[read.main]
     tensors = [t for s in read.subgraphs for t in s.tensors if t.data is not None]
 
-    def port(i: int, names: Mapping[int, str], is_input: bool) -> Port:
+    def port(i: int, name: str, is_input: bool) -> Port:
         t = main.tensors[i]
-        name = names.get(i) or t.name
         shape = declared(t, name) if is_input else tuple(None if n < 0 else n for n in t.signature)
         return Port(name, t.dtype, shape)
 
@@ -59,9 +58,10 @@ def describe(model: str | Path | bytes) -> ModelCard:
         opset=0,
         operators=count_operators(read),
         parameters=sum(prod(t.shape) for t in tensors if t.dtype.startswith(("float", "int4", "int8", "uint8"))),
-        inputs=tuple(port(i, signature.inputs if signature else {}, True) for i in main.inputs),
-        outputs=tuple(port(i, signature.outputs if signature else {}, False) for i in main.outputs),
+        inputs=tuple(port(i, read.input_name(n), True) for n, i in enumerate(main.inputs)),
+        outputs=tuple(port(i, read.output_name(n), False) for n, i in enumerate(main.outputs)),
         description="" if read.description in _OF_CONVERTERS else read.description,
         weights=_weights(tensors),
         unsupported=unsupported_kinds(read),
+        signatures=signatures_by_use(read.signatures, read.signature.key) if read.signature else (),
     )

@@ -17,6 +17,7 @@ import tflite
 
 from ...errors import InputError
 from ..open_file import read_model_file
+from ..signatures import chosen_signature
 from .expand_sparse import expand_sparse
 
 IDENTIFIER = b"TFL3"
@@ -96,21 +97,39 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A file of this `name`; the first of its subgraphs is what a run computes."""
+    """A file of this `name`. A run computes the subgraph of number `main`, whose inputs and outputs have the names of
+    the `signature`, where there is one; `signatures` are the names of all."""
 
     name: str
     description: str
     subgraphs: tuple[Subgraph, ...]
-    signatures: tuple[Signature, ...] = field(default=())
+    signature: Signature | None = None
+    signatures: tuple[str, ...] = field(default=())
+
+    @property
+    def main(self) -> int:
+        return 0 if self.signature is None else self.signature.subgraph
+
+    def input_name(self, number: int) -> str:
+        i = self.subgraphs[self.main].inputs[number]
+        return self._named(i, {} if self.signature is None else self.signature.inputs) or f"input_{number}"
+
+    def output_name(self, number: int) -> str:
+        i = self.subgraphs[self.main].outputs[number]
+        return self._named(i, {} if self.signature is None else self.signature.outputs) or f"output_{number}"
+
+    def _named(self, i: int, names: Mapping[int, str]) -> str:
+        return names.get(i) or self.subgraphs[self.main].tensors[i].name
 
 
-def read_model(model: str | Path | bytes) -> Model:
-    """Raises InputError for what is no TFLite model, or a damaged one."""
+def read_model(model: str | Path | bytes, signature: str = "") -> Model:
+    """A model, of which runs compute the signature of this name; by default the first of the first subgraph. Raises
+    InputError for what is no TFLite model, a damaged one, and one without the signature."""
     data, name = read_model_file(model, "a TFLite file", "convert or download")
     if data[4:8] != IDENTIFIER:
         raise InputError(f"{name} is not a TFLite model: its bytes 4 to 7 are not TFL3; give another file")
     try:
-        return _Reader(data, name).model()
+        return _Reader(data, name).model(signature)
     except DAMAGES as error:
         raise InputError(
             f"{name} is truncated or damaged: its {len(data)} bytes are not a whole TFLite model ({error}); convert or "
@@ -124,7 +143,7 @@ class _Reader:
         self._name = name
         self._root = tflite.Model.GetRootAs(data, 0)
 
-    def model(self) -> Model:
+    def model(self, signature: str) -> Model:
         root = self._root
         if root.Version() != _VERSION:
             raise ValueError(f"version {root.Version()} of the schema")
@@ -136,7 +155,11 @@ class _Reader:
             tensors = subgraphs[s.subgraph].tensors
             for i in (*s.inputs, *s.outputs):
                 _ = tensors[i]
-        return Model(self._name, _text(root.Description()), subgraphs, signatures)
+        chosen = chosen_signature({s.key: s for s in signatures}, signature, self._name)
+        if not signature:
+            chosen = next((s for s in signatures if s.subgraph == 0), None)
+        keys = tuple(dict.fromkeys(s.key for s in signatures))
+        return Model(self._name, _text(root.Description()), subgraphs, chosen, keys)
 
     def _all(self, count: int, get: Callable[[int], Any]) -> list[Any]:
         """The elements of a vector. Each takes bytes of the file, so a damaged length ends here."""
