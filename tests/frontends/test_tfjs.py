@@ -41,7 +41,7 @@ def agrees(folder: Path, target: str = "native") -> None:
         np.testing.assert_allclose(got, expected, rtol=0, atol=1e-5 * max(1.0, float(np.abs(expected).max())))
 
 
-@pytest.mark.parametrize("name", ["mobile", "several", "words"])
+@pytest.mark.parametrize("name", ["frames", "masked", "mobile", "several", "words"])
 def test_as_tensorflow_js(name: str) -> None:
     agrees(MODELS / name)
 

@@ -89,6 +89,30 @@ async function words() {
   await save('words', model, [[2, 6]], true);
 }
 
+/** Words of which some are masked: in front, between and behind; the last layers are cells on each other. */
+async function masked() {
+  const model = tf.sequential({
+    layers: [
+      layers.embedding({ inputDim: 4, outputDim: 3, inputLength: 7, maskZero: true }),
+      layers.bidirectional({ layer: layers.lstm({ units: 3, returnSequences: true }), mergeMode: 'concat' }),
+      layers.gru({ units: 3, returnSequences: true, goBackwards: true }),
+      layers.rnn({ cell: [layers.lstmCell({ units: 3 }), layers.gruCell({ units: 2 })], returnSequences: true }),
+    ],
+  });
+  await save('masked', model, [[8, 7]], true);
+}
+
+/** Frames, and states of images. */
+async function frames() {
+  const model = tf.sequential({
+    layers: [
+      layers.convLstm2d({ filters: 2, kernelSize: [3, 2], strides: 2, returnSequences: true, inputShape: [3, 7, 6, 2] }),
+      layers.convLstm2d({ filters: 2, kernelSize: 2, padding: 'same', goBackwards: true }),
+    ],
+  });
+  await save('frames', model, [[2, 3, 7, 6, 2]]);
+}
+
 /** The layers of a model by its name, and the shape of its input without the batch. */
 function* rows() {
   const activations = ['elu', 'gelu', 'gelu_new', 'hardSigmoid', 'linear', 'logSoftmax', 'mish', 'relu', 'relu6', 'selu'];
@@ -145,7 +169,7 @@ function* rows() {
   yield ['nested', [layers.dense({ units: 4 }), inside, tf.sequential({ layers: [layers.dense({ units: 2, inputShape: [3] })] })], [5]];
 }
 
-if (which === 'whole') for (const make of [mobile, several, words]) await make();
+if (which === 'whole') for (const make of [mobile, several, words, masked, frames]) await make();
 else
   for (const [name, found, shape, isIndex] of rows()) {
     const model = tf.sequential({ layers: [layers.inputLayer({ inputShape: shape }), ...found] });
