@@ -339,6 +339,7 @@ def _masked() -> Iterator[Row]:
     yield Row("masked_translation", ((7,), (6,)), _masked_translation, ("int32", "int32"), high=3)
     yield Row("masked_stack", (SEQUENCE,), _masked_stack)
     yield Row("masked_sum", ((7,), (7,)), _masked_sum, ("int32", "int32"), high=3, hdf5=False)
+    yield Row("masked_concatenation", ((7,), (7,)), _masked_concatenation, ("int32", "int32"), high=3)
     yield Row("masked_heads", ((7,), (6,)), _masked_heads, ("int32", "int32"), high=3)
     yield Row("masked_scores", ((7,), (7,)), _masked_scores, ("int32", "int32"), high=3)
     yield Row("masked_transformer", ((7,),), _masked_transformer, ("int32",), high=3)
@@ -383,6 +384,15 @@ def _words(x: Any, size: int = 4) -> Any:
 
 def _masked_sum(a: Any, b: Any) -> Any:
     return layers.LSTM(5, return_sequences=True)(layers.Add()([_words(a), _words(b)]))
+
+
+def _masked_concatenation(a: Any, b: Any) -> Any:
+    """Features of words beside each other, sentences behind each other, and features without a mask."""
+    beside = layers.Concatenate()([_words(a), _words(b, 2)])
+    behind = layers.Concatenate(axis=1)([_words(a), _words(b)])
+    partly = layers.Concatenate()([_words(a), layers.Embedding(3, 2)(b)])
+    heads = layers.MultiHeadAttention(2, 3)(beside, behind)
+    return [layers.LSTM(3)(x) for x in (beside, behind, partly)] + [heads]
 
 
 def _masked_heads(a: Any, b: Any) -> Any:

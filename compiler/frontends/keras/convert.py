@@ -15,8 +15,9 @@ from ...errors import InputError, UnsupportedError
 from ..images import Images
 from ..model_builder import ModelBuilder
 from ..unsupported import named
-from .call import UNKNOWN_MASK, Call, Scope, Value
-from .layers import JOINS_MASKS, LAYERS, PASSES_MASK
+from .call import Call, Scope, Value
+from .layers import LAYERS
+from .passed_mask import passed_mask
 from .read_config import Layer, Network, Ref, input_layers, input_shape, input_type, is_quantised
 from .read_model import DAMAGES, EXPORT, Model
 
@@ -185,7 +186,7 @@ class _Converter:
         if results is None:
             return None
         listed = [results] if isinstance(results, Value) else list(results)
-        mask = _passed_mask(call)
+        mask = passed_mask(call)
         if mask is not None:
             listed = [v if v.mask is not None else replace(v, mask=mask) for v in listed]
         return listed
@@ -196,21 +197,6 @@ def _unmask(found: dict[tuple[str, int], list[Value] | None], names: set[str]) -
     for key, values in found.items():
         if values is not None:
             found[key] = [replace(v, mask=None) if v.name in names else v for v in values]
-
-
-def _passed_mask(call: Call) -> str | None:
-    """The mask of a layer's results, for those that have that of their operands."""
-    masks = [v.mask for v in call.values]
-    if call.layer.kind in PASSES_MASK and any(m is not None for m in masks):
-        return masks[0] if len(masks) == 1 else UNKNOWN_MASK
-    if call.layer.kind not in JOINS_MASKS or not masks or None in masks:
-        return None
-    joined = masks[0]
-    op = "Or" if call.scope.dialect.masks_of_keras_3 else "And"
-    for mask in masks[1:]:
-        unknown = UNKNOWN_MASK in (joined, mask)
-        joined = UNKNOWN_MASK if unknown else joined if mask == joined else call.node(op, [str(joined), str(mask)])
-    return joined
 
 
 def _first_calls(network: Network) -> dict[str, int]:

@@ -17,7 +17,7 @@ JOINS_MASKS = frozenset({"Add", "Average", "Maximum", "Minimum", "Multiply", "Su
 """Layers whose results have a mask where all of their operands do."""
 
 PASSES_MASK = frozenset(
-    {*activations.LAYERS, *movement.IDENTITIES, "BatchNormalization", "Concatenate", "Dense", "GroupNormalization"}
+    {*activations.LAYERS, *movement.IDENTITIES, "BatchNormalization", "Dense", "GroupNormalization"}
     | {"LayerNormalization", "RMSNormalization", "TimeDistributed", "UnitNormalization"}
 )
 """Layers whose results have the mask of their operand."""

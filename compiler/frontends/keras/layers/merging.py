@@ -108,8 +108,37 @@ def _aligned(call: Call, values: Sequence[Value]) -> list[Value]:
     return list(values)
 
 
+def _filled(number: int) -> Handler:
+    """This number in the shape of the operand."""
+
+    def convert(call: Call) -> Value:
+        x = call.values[0]
+        dtype = str(call.option("dtype", x.dtype))
+        constant = call.builder.constant(np.asarray(number, dtype), "number")
+        return Value(call.node("Expand", [constant, call.node("Shape", [x.name])]), x.rank, dtype)
+
+    return convert
+
+
+def _expand_dims(call: Call) -> Value:
+    x, axis = call.values[0], call.option("axis")
+    if not isinstance(axis, int):
+        raise call.unsupported(f"its axis is {axis!r}, not one number")
+    name = call.node("Unsqueeze", [x.name, call.integers([axis])])
+    return replace(x, name=name, rank=x.rank + 1, mask=None)
+
+
+def _joined(call: Call) -> Value:
+    """Operations concatenate elements of any one type."""
+    first, *others = call.values
+    if any(v.dtype != first.dtype for v in others):
+        return _concatenate(call)
+    axis = int(call.option("axis", -1)) % first.rank
+    return Value(call.node("Concat", [v.name for v in call.values], axis=axis), first.rank, first.dtype)
+
+
 def _not_equal(call: Call) -> Value:
-    """To a number. Keras 3 computes masks of steps by it, and by the next three."""
+    """To a number. Keras 3 computes masks of steps by it, and by the other operations on booleans."""
     x, number = call.args
     if not isinstance(x, Value) or not isinstance(number, int | float):
         raise call.unsupported("it is called on other than a tensor and a number")
@@ -152,11 +181,15 @@ LAYERS: dict[str, Handler] = {
     "Subtract": _subtract,
     "ops.Add": _operation("Add"),
     "ops.Any": _any,
+    "ops.Concatenate": _joined,
     "ops.ConvertToTensor": _convert_to_tensor,
     "ops.Divide": _operation("Div"),
+    "ops.ExpandDims": _expand_dims,
     "ops.LogicalOr": _logical_or,
     "ops.Multiply": _operation("Mul"),
     "ops.NotEqual": _not_equal,
+    "ops.OnesLike": _filled(1),
     "ops.Subtract": _operation("Sub"),
     "ops.TrueDivide": _operation("Div"),
+    "ops.ZerosLike": _filled(0),
 }
