@@ -113,6 +113,8 @@ export interface Card {
   weights: Readonly<Record<string, number>>;
   inputs: readonly Port[];
   outputs: readonly Port[];
+  /** Signatures of TFLite models and SavedModels; the card describes the first, which is the one that is compiled. */
+  signatures: readonly string[];
 }
 
 /** Layers whose weights are in fewer bits; `kept` says why one stays in float32, `error` is that of its weights, null where these are NaN or infinite. */
