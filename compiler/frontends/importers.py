@@ -4,7 +4,7 @@ and a row here."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
@@ -190,29 +190,35 @@ def _converted(
     has_signatures: bool = False,
 ) -> Importer:
     """The row of a format that becomes ONNX. The folder of its name, or `module`, which needs these `packages`, has
-    `import_model`, `describe`, `read_model` and `convert`; it is imported when a model is read. Where files do not have
-    the ranks of inputs, `convert` is given those of `--shape`; where they have signatures, readers are given the one of
-    `--signature`."""
+    `read_model`, `convert` and `describe`, and `usual_sizes` where files state sizes that a run may change; it is
+    imported when a model is read. Where files do not have the ranks of inputs, `convert` is given those of `--shape`;
+    where they have signatures, readers are given the one of `--signature`."""
 
     def folder() -> ModuleType:
         _need(name, *packages)
         return import_module(f".{module or name.lower()}", __package__)
 
-    def load(model: Model, inputs: ModelInputs, memory: CompileMemory | None) -> Graph:
-        graph: Graph = folder().import_model(model, inputs, memory)
-        return graph
-
-    def chosen(inputs: ModelInputs) -> tuple[str, ...]:
+    def signature(inputs: ModelInputs) -> tuple[str, ...]:
         return (inputs.signature,) if has_signatures else ()
 
+    def ranks(inputs: ModelInputs) -> tuple[Mapping[str, int], ...]:
+        return () if has_ranks else ({name: len(shape) for name, shape in inputs.shapes.items()},)
+
+    def load(model: Model, inputs: ModelInputs, memory: CompileMemory | None) -> Graph:
+        from .usual_sizes import import_at_usual_sizes
+
+        reader = folder()
+        read = reader.read_model(model, *signature(inputs))
+        usual = reader.usual_sizes(read) if hasattr(reader, "usual_sizes") else {}
+        return import_at_usual_sizes(lambda: reader.convert(read, *ranks(inputs)), usual, inputs, memory)
+
     def describe(model: Model, inputs: ModelInputs) -> ModelCard:
-        card: ModelCard = folder().describe(model, *chosen(inputs))
+        card: ModelCard = folder().describe(model, *signature(inputs))
         return card
 
     def convert(model: Model, inputs: ModelInputs) -> onnx.ModelProto:
         reader = folder()
-        ranks = () if has_ranks else ({name: len(shape) for name, shape in inputs.shapes.items()},)
-        converted: onnx.ModelProto = reader.convert(reader.read_model(model, *chosen(inputs)), *ranks)
+        converted: onnx.ModelProto = reader.convert(reader.read_model(model, *signature(inputs)), *ranks(inputs))
         return converted
 
     return Importer(

@@ -2,7 +2,7 @@
 `operators/` has a function for each operation of ML programs, `layers/` one for each layer of neural networks."""
 
 from .convert import convert
-from .import_model import describe, files_beside, import_model
+from .describe import describe, files_beside, usual_sizes
 from .read_model import read_model
 
-__all__ = ["convert", "describe", "files_beside", "import_model", "read_model"]
+__all__ = ["convert", "describe", "files_beside", "read_model", "usual_sizes"]

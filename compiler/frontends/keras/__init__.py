@@ -2,7 +2,7 @@
 function for each class of layers."""
 
 from .convert import convert
-from .import_model import describe, describe_read, import_model
+from .describe import describe, describe_read
 from .read_model import read_model
 
-__all__ = ["convert", "describe", "describe_read", "import_model", "read_model"]
+__all__ = ["convert", "describe", "describe_read", "read_model"]

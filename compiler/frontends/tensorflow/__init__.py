@@ -2,7 +2,7 @@
 models, `convert` makes an ONNX model of one, `operators/` has a function for each operator."""
 
 from .convert import convert
-from .import_model import describe, describe_read, files_beside, import_model
+from .describe import describe, describe_read, files_beside
 from .read_model import read_model
 
-__all__ = ["convert", "describe", "describe_read", "files_beside", "import_model", "read_model"]
+__all__ = ["convert", "describe", "describe_read", "files_beside", "read_model"]

@@ -1,7 +1,8 @@
 """TensorFlow.js models, a file of JSON and shards of weights beside it: `read_shards` reads the weights of all,
 `read_model` a model of layers, which are Keras's, or a graph, which is TensorFlow's."""
 
-from .import_model import convert, describe, import_model, shards
+from .convert import convert
+from .describe import describe, shards
 from .read_model import read_model
 
-__all__ = ["convert", "describe", "import_model", "read_model", "shards"]
+__all__ = ["convert", "describe", "read_model", "shards"]

@@ -1,26 +1,14 @@
-"""From a Keras model to a Graph, by way of an ONNX model."""
+"""Describes a Keras model by what the file says of itself."""
 
 from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
 
-from ...graph.ir import Graph
-from ...system.limits import CompileMemory
 from ..model_card import ModelCard, Port
-from ..model_inputs import ModelInputs
-from ..onnx import import_model as import_onnx
-from .convert import all_layers, convert, output_names, unsupported_kinds
+from .convert import all_layers, output_names, unsupported_kinds
 from .read_config import input_layers, input_shape, input_type
 from .read_model import Model, read_model
-
-
-def import_model(
-    model: str | Path | bytes, inputs: ModelInputs | None = None, memory: CompileMemory | None = None
-) -> Graph:
-    """The graph of a Keras model. Raises InputError for what is no such file or does not fit `inputs`, and one
-    UnsupportedError that names everything that is not supported."""
-    return import_onnx(convert(read_model(model)), inputs, memory)
 
 
 def describe(model: str | Path | bytes) -> ModelCard:

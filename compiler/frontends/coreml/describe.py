@@ -1,4 +1,4 @@
-"""From a Core ML model to a Graph, by way of an ONNX model."""
+"""Describes a Core ML model by what the file says of itself."""
 
 from __future__ import annotations
 
@@ -7,29 +7,16 @@ from math import prod
 from pathlib import Path
 
 from ...errors import InputError, UnsupportedError
-from ...graph.ir import Graph
-from ...system.limits import CompileMemory
 from ..model_card import ModelCard, Port
-from ..model_inputs import ModelInputs
-from ..usual_sizes import import_at_usual_sizes
-from .convert import convert
 from .features import read_feature
 from .forms import form_of, weight_files
 from .read_model import Model, read_model, valid
 
 
-def import_model(
-    model: str | Path | bytes, inputs: ModelInputs | None = None, memory: CompileMemory | None = None
-) -> Graph:
-    """The graph of a Core ML model. Free dimensions that `inputs` leave open have the sizes that the file has for them.
-
-    Raises InputError for what is no such file or does not fit `inputs`, and one UnsupportedError that names everything
-    that is not supported.
-    """
-    read = read_model(model)
-    with valid(read.name):
-        usual = {name: n for feature in form_of(read).inputs(read) for name, n in feature.usual.items()}
-    return import_at_usual_sizes(lambda: convert(read), usual, inputs, memory)
+def usual_sizes(model: Model) -> dict[str, int]:
+    """By the name of a free dimension the size that the file itself has for it."""
+    with valid(model.name):
+        return {name: n for feature in form_of(model).inputs(model) for name, n in feature.usual.items()}
 
 
 def files_beside(path: Path) -> list[Path]:

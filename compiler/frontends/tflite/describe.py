@@ -1,4 +1,4 @@
-"""From a TFLite model to a Graph, by way of an ONNX model."""
+"""Describes a TFLite model by what the file says of itself."""
 
 from __future__ import annotations
 
@@ -7,29 +7,13 @@ from collections.abc import Iterable
 from math import prod
 from pathlib import Path
 
-from ...graph.ir import Graph
-from ...system.limits import CompileMemory
 from ..model_card import ModelCard, Port
-from ..model_inputs import ModelInputs
 from ..signatures import signatures_by_use
-from ..usual_sizes import import_at_usual_sizes
-from .convert import convert, count_operators, declared, unsupported_kinds, usual_sizes
+from .convert import count_operators, declared, unsupported_kinds
 from .read_model import Tensor, read_model
 
 _OF_CONVERTERS = ("MLIR Converted.", "TOCO Converted.")
 """Descriptions that converters write into every file."""
-
-
-def import_model(
-    model: str | Path | bytes, inputs: ModelInputs | None = None, memory: CompileMemory | None = None
-) -> Graph:
-    """The graph of a TFLite model. Free dimensions that `inputs` leave open have the sizes that the file has for them.
-
-    Raises InputError for what is no such file or does not fit `inputs`, and one UnsupportedError that names everything
-    that is not supported.
-    """
-    read = read_model(model, inputs.signature if inputs else "")
-    return import_at_usual_sizes(lambda: convert(read), usual_sizes(read), inputs, memory)
 
 
 def _weights(tensors: Iterable[Tensor]) -> dict[str, int]:

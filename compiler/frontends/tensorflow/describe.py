@@ -1,4 +1,4 @@
-"""From a TensorFlow graph to a Graph, by way of an ONNX model."""
+"""Describes a TensorFlow graph by what the file says of itself."""
 
 from __future__ import annotations
 
@@ -9,26 +9,14 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import InputError, UnsupportedError
-from ...graph.ir import Graph
-from ...system.limits import CompileMemory
 from ..model_card import ModelCard
 from ..model_card import Port as CardPort
-from ..model_inputs import ModelInputs
-from ..onnx import import_model as import_onnx
-from .convert import convert, count_operators, declared, reached_nodes, unsupported_kinds
+from .convert import count_operators, declared, reached_nodes, unsupported_kinds
 from .read_checkpoint import DAMAGES
 from .read_model import Model, Port, read_model
 from .schema import type_name
 
 _VARIABLES = ("VarHandleOp", "Variable", "VariableV2")
-
-
-def import_model(
-    model: str | Path | bytes, inputs: ModelInputs | None = None, memory: CompileMemory | None = None
-) -> Graph:
-    """The graph of a SavedModel or a frozen graph. Raises InputError for what is no such file or does not fit `inputs`,
-    and one UnsupportedError that names everything that is not supported."""
-    return import_onnx(convert(read_model(model, inputs.signature if inputs else "")), inputs, memory)
 
 
 def files_beside(path: Path) -> list[Path]:
