@@ -35,7 +35,7 @@ def test_operator(row: Row, recorded: dict[str, np.ndarray], tmp_path: Path) -> 
 
 
 def test_every_operator_has_a_row() -> None:
-    """Variables, functions and lists are in test_tensorflow_files and test_tensorflow_graphs; the last ones are of TensorFlow.js."""
+    """Variables, functions and lists are in other files of tests; the last ones are of TensorFlow.js."""
     elsewhere = (
         *("Assert", "Const", "If", "NoOp", "PartitionedCall", "PlaceholderWithDefault", "ReadVariableOp"),
         *("ResourceGather", "StatefulPartitionedCall", "StatelessIf", "StatelessWhile", "VarHandleOp", "Variable"),
