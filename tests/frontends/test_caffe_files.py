@@ -10,7 +10,7 @@ import pytest
 import webnn_compile
 from caffe_models import weights_file, write_model
 from click.testing import CliRunner
-from effort import DAMAGED_FILES, effort_of
+from damaged_files import damaged
 from google.protobuf import text_format
 from webnn_compile.cli import main
 from webnn_compile.driver.build import build
@@ -215,13 +215,8 @@ def test_damaged_files_are_imported_or_refused_by_one_error(
     if part.startswith("alone"):
         path = tmp_path / part
         path.write_bytes(weights_file(WEIGHTS, text_format.Parse(NETWORK, Net(), allow_unknown_field=True)))
-    damaged = tmp_path / part
-    file, rng = damaged.read_bytes(), np.random.default_rng(7)
-    for _ in range(DAMAGED_FILES[effort_of(request.config)]):
-        data = bytearray(file[: rng.integers(8, len(file))] if rng.random() < 0.3 else file)
-        for _ in range(rng.integers(1, 4)):
-            # Half of the changes are to names and shapes, not to numbers.
-            data[rng.integers(min(len(data), 300) if rng.random() < 0.5 else len(data))] = rng.integers(256)
-        damaged.write_bytes(bytes(data))
+    file = tmp_path / part
+    for data in damaged(file.read_bytes(), request, head=300):
+        file.write_bytes(data)
         with suppress(InputError, UnsupportedError):
             import_model(path)

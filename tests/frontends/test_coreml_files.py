@@ -13,7 +13,7 @@ import pytest
 import webnn_compile
 from coreml_classical import classical, pipeline, random_trees
 from coreml_models import Network, Program, write_package
-from effort import DAMAGED_FILES, effort_of
+from damaged_files import damaged
 from webnn_compile.driver.build import build
 from webnn_compile.driver.options import Options
 from webnn_compile.errors import InputError, UnsupportedError
@@ -354,15 +354,12 @@ def test_damaged_files_are_imported_or_refused_by_one_error(
     blobs = bytes(made.blobs.data) if isinstance(made, Program) else b""
     path = write_package(tmp_path / "net.mlpackage", file, blobs)
     data = path / "Data" / "com.apple.CoreML"
-    parts = {data / "model.mlmodel": file, data / "weights" / "weight.bin": blobs}
-    rng = np.random.default_rng(7)
+    weights = damaged(blobs, request)
     import_model(path)
-    for i in range(DAMAGED_FILES[effort_of(request.config)]):
-        part, whole = list(parts.items())[int(i % 8 == 7 and bool(blobs))]
-        cut = bytearray(whole[: rng.integers(8, len(whole))] if rng.random() < 0.3 else whole)
-        for _ in range(rng.integers(1, 4)):
-            cut[rng.integers(len(cut))] = rng.integers(256)
-        part.write_bytes(cut)
+    for i, model in enumerate(damaged(file, request)):
+        is_weights = i % 8 == 7 and bool(blobs)
+        part, whole = (data / "weights" / "weight.bin", blobs) if is_weights else (data / "model.mlmodel", file)
+        part.write_bytes(next(weights) if is_weights else model)
         for read in (import_model, describe_model):
             with suppress(InputError, UnsupportedError):
                 read(path)

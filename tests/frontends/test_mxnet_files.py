@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import webnn_compile
 from click.testing import CliRunner
-from effort import DAMAGED_FILES, effort_of
+from damaged_files import damaged
 from mxnet_models import Symbol, params_file, write_model
 from webnn_compile.cli import main
 from webnn_compile.driver.build import build
@@ -188,13 +188,9 @@ def test_damaged_files_are_imported_or_refused_by_one_error(
     part: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     path = write_model(tmp_path, network(), PARAMETERS)
-    file, rng = (tmp_path / part).read_bytes(), np.random.default_rng(7)
     inputs = model_inputs({"data": (1, 3, 6, 6)})
-    for _ in range(DAMAGED_FILES[effort_of(request.config)]):
-        data = bytearray(file[: rng.integers(20, len(file))] if rng.random() < 0.3 else file)
-        for _ in range(rng.integers(1, 4)):
-            data[rng.integers(16, len(data))] = rng.integers(256)
-        (tmp_path / part).write_bytes(bytes(data))
+    for data in damaged((tmp_path / part).read_bytes(), request, kept=16):
+        (tmp_path / part).write_bytes(data)
         with suppress(InputError, UnsupportedError):
             import_model(path, inputs)
 

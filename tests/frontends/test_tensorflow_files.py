@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 import pytest
 import webnn_compile
-from effort import DAMAGED_FILES, effort_of
+from damaged_files import damaged
 from tensorflow_graphs import (
     Func,
     Sizes,
@@ -275,9 +275,9 @@ def test_snappy() -> None:
     data = bytes([30, 3 << 2]) + b"abcd" + bytes([0b00_000_01, 4]) + bytes([9 << 2 | 2, 2, 0])
     data += bytes([11 << 2 | 3, 4, 0, 0, 0])
     assert unsnappy(data) == b"abcdabcd" + b"cd" * 5 + b"cdcdcdcdcdcd"
-    for damaged in (bytes([5, 9 << 2]) + b"ab", bytes([5, 1, 9]), bytes([9, 0]) + b"a"):
+    for wrong in (bytes([5, 9 << 2]) + b"ab", bytes([5, 1, 9]), bytes([9, 0]) + b"a"):
         with pytest.raises(ValueError, match=r"literal|copy|in place of"):
-            unsnappy(damaged)
+            unsnappy(wrong)
 
 
 def test_a_graph_as_json(tmp_path: Path) -> None:
@@ -315,9 +315,9 @@ def test_a_graph_as_json(tmp_path: Path) -> None:
     assert (card.parameters, card.operators, card.inputs[0].name) == (16, {"_FusedMatMul": 1}, "rows")
     plain = read_json_graph({"modelTopology": topology}, {"w": WEIGHTS, "b": BIAS}, "net")
     assert [p.name for p in (*plain.inputs, *plain.outputs)] == ["x", "y"]
-    for damaged in ({}, {"modelTopology": 7}, {"modelTopology": {"node": [{"name": 7}]}}):
+    for wrong in ({}, {"modelTopology": 7}, {"modelTopology": {"node": [{"name": 7}]}}):
         with pytest.raises(InputError, match="net is damaged: its modelTopology is not a graph"):
-            read_json_graph(damaged, {}, "net")
+            read_json_graph(wrong, {}, "net")
 
 
 def test_an_onnx_model_of_any_name_stays_one(tmp_path: Path) -> None:
@@ -331,27 +331,18 @@ def test_damaged_graphs_are_imported_or_refused_by_one_error(
     make: Callable[[], bytes], request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     """Cut off, and with bytes that are others."""
-    file, rng = make(), np.random.default_rng(7)
     path = tmp_path / "net.pb"
-    for _ in range(DAMAGED_FILES[effort_of(request.config)]):
-        path.write_bytes(_damaged(file, rng))
+    for data in damaged(make(), request):
+        path.write_bytes(data)
         with suppress(InputError, UnsupportedError):
             import_model(path)
 
 
 @pytest.mark.parametrize("name", ["saved_model.pb", "variables/variables.index"])
 def test_damaged_saved_models(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    folder, rng = dense(tmp_path / "net", restored=name.startswith("saved")), np.random.default_rng(7)
-    file = (folder / name).read_bytes()
-    for _ in range(DAMAGED_FILES[effort_of(request.config)]):
-        (folder / name).write_bytes(_damaged(file, rng))
+    folder = dense(tmp_path / "net", restored=name.startswith("saved"))
+    for data in damaged((folder / name).read_bytes(), request):
+        (folder / name).write_bytes(data)
         for read in (import_model, describe_model):
             with suppress(InputError, UnsupportedError):
                 read(folder)
-
-
-def _damaged(file: bytes, rng: Any) -> bytes:
-    data = bytearray(file[: rng.integers(2, len(file))] if rng.random() < 0.3 else file)
-    for _ in range(rng.integers(1, 4)):
-        data[rng.integers(len(data))] = rng.integers(256)
-    return bytes(data)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import webnn_compile
 from click.testing import CliRunner
-from effort import DAMAGED_FILES, effort_of
+from damaged_files import damaged
 from onnx import helper
 from tflite_models import Writer, interpreted, litert, schema, seeded
 from webnn_compile.cli import main
@@ -379,12 +379,6 @@ def test_files_that_are_none(data: bytes, message: str, tmp_path: Path) -> None:
 )
 def test_damaged_files_are_imported_or_refused_by_one_error(make: Any, request: pytest.FixtureRequest) -> None:
     """Cut off, and with bytes that are others, of which the first are those of tables."""
-    file = make()
-    rng = np.random.default_rng(7)
-    for _ in range(DAMAGED_FILES[effort_of(request.config)]):
-        data = bytearray(file[: rng.integers(8, len(file))] if rng.random() < 0.3 else file)
-        for _ in range(rng.integers(1, 4)):
-            at = rng.integers(8, len(data)) if len(data) > 8 else 0
-            data[at] = rng.integers(256)
+    for data in damaged(make(), request, kept=8):
         with suppress(InputError, UnsupportedError):
-            import_model(bytes(data))
+            import_model(data)
