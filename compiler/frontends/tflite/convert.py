@@ -87,7 +87,13 @@ def _reached(model: Model) -> list[Subgraph]:
         if i in found or not 0 <= i < len(model.subgraphs):
             continue
         found[i] = model.subgraphs[i]
-        waiting += [s for o in found[i].operators for s in called_by(o)]
+        try:
+            waiting += [s for o in found[i].operators for s in called_by(o)]
+        except DAMAGES as error:
+            raise InputError(
+                f"{model.name} is not a valid TFLite model: the subgraphs that its operators call cannot be read "
+                f"({error}); convert it again"
+            ) from None
     return [found[i] for i in sorted(found)]
 
 

@@ -7,6 +7,7 @@ and Amarasinghe: Format Abstraction for Sparse Tensor Algebra Compilers, OOPSLA 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -27,17 +28,20 @@ def expand_sparse(sparsity: Any, raw: np.ndarray, dtype: np.dtype[Any], shape: S
     sizes = [0] * len(levels)
     places = [np.zeros(1, np.int64)]
     positions = np.zeros(1, np.int64)
+    most = max(prod(shape), 1)
     for dimension, level in zip(order, levels, strict=True):
         if level.Format() == _SPARSE:
             segments, indices = _numbers(level, "Segments"), _numbers(level, "Indices")
             starts, counts = segments[positions], segments[positions + 1] - segments[positions]
+            if counts.min(initial=0) < 0 or counts.sum() > most:
+                raise ValueError("segments of a sparse level that do not fit the shape")
             parent = np.repeat(np.arange(len(positions)), counts)
             first = np.repeat(np.cumsum(counts) - counts, counts)
             positions = np.repeat(starts, counts) + np.arange(len(parent)) - first
             own = indices[positions]
         else:
             size = level.DenseSize()
-            if size < 0 or size * len(positions) > max(int(np.prod(shape)), 1):
+            if size < 0 or size * max(len(positions), 1) > most:
                 raise ValueError(f"a dense level of {size}")
             parent = np.repeat(np.arange(len(positions)), size)
             own = np.tile(np.arange(size), len(positions))

@@ -24,8 +24,12 @@ IDENTIFIER = b"TFL3"
 """Bytes 4 to 7 of every file."""
 
 _VERSION = 3
-DAMAGES = (struct.error, LookupError, ValueError, TypeError, ArithmeticError, AttributeError, MemoryError)
-"""Exceptions that flatbuffers and NumPy raise for offsets, lengths and numbers that nothing in the file fits."""
+DAMAGES = (
+    *(struct.error, LookupError, ValueError, TypeError, ArithmeticError, AttributeError, MemoryError),
+    *(AssertionError, RecursionError),
+)
+"""Exceptions that flatbuffers and NumPy raise for offsets, lengths and numbers that nothing in the file fits; the last
+two are of flexbuffers, the options of custom operators."""
 
 _OPERATORS = {n: name for name, n in vars(tflite.BuiltinOperator).items() if not name.startswith("_")}
 _OPTIONS = {n: name for name, n in vars(tflite.BuiltinOptions).items() if not name.startswith("_")}
