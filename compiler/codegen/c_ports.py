@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from ..errors import UnsupportedError
 from ..ir.affine import affine
 from ..ir.nodes import Binary, Cast, Const, Expr, Scalar, Select, Unary
 from ..ir.sizes import Size, scalars_of
@@ -82,6 +83,12 @@ class Ports:
 
     @staticmethod
     def of(program: Program) -> Ports:
+        """Raises UnsupportedError for a program with states."""
+        if program.states:
+            raise UnsupportedError(
+                f"the states ({', '.join(s.name for s in program.states)}) outlive a run, for which sources of C and "
+                "libraries have no memory: compile with --state none, and pass them from run to run"
+            )
         shapes = [n for t in (*program.inputs, *program.outputs) for n in t.shape if isinstance(n, Expr)]
         plain = {affine(d.scalar).scale(d.multiple) for d in program.dimensions}
         return Ports(program, tuple(dict.fromkeys(n for n in shapes if affine(n) not in plain)))

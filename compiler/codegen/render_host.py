@@ -47,6 +47,7 @@ def render_host(
     for a program in segments); beside it the function `prepare` of the same signature, where the program has anything
     to prepare.
 
+    Where the program has states, all but `prepare` take their memory as one more pointer, behind that of the arena.
     With `profiled` there is `profile` too, the same as `run` but with a call of `clock()` after each launch, or where
     launches are repeated of `clock_launch(i32)`, with its number. What is prepared follows the weights, whose size is
     aligned (`plan_memory`); with `apart` it lies elsewhere: then the functions are `(ptr weights, ptr prepared, ptr
@@ -64,14 +65,19 @@ def render_host(
         functions[PROFILE] = program.steps
         module.declare(f"void @{CLOCK_LAUNCH}(i32)" if is_structured(program) else f"void @{CLOCK}()")
     prepared = None if apart else len(program.weights)
-    memory = [f"ptr %{region.value}" for region in Region if apart or region != Region.PREPARED]
+    regions = [Region.WEIGHTS, *([Region.PREPARED] if apart else []), Region.ARENA]
     for entry, steps in functions.items():
+        memory = [f"ptr %{region.value}" for region in (*regions, *_states(program, entry))]
         f = HostFunction(module, program, names, memory, prepared, profiled=entry == PROFILE)
         if numbered and entry == PREPARE:
             f.one_of(program.prepare)
         else:
             f.steps(steps)
         module.add(entry, f.text("hidden " if apart else ""), internal=False)
+
+
+def _states(program: Program, entry: str) -> list[Region]:
+    return [Region.STATE] if program.state_bytes and entry != PREPARE else []
 
 
 def is_structured(program: Program) -> bool:

@@ -111,8 +111,10 @@ def compile_for_cpu(
     def spec(name: str, t: Tensor) -> TensorSpec:
         return TensorSpec(name, t.dtype, t.shape, model.stored.offset[t])
 
-    inputs = tuple(spec(name, t) for name, t in model.tensors.inputs)
-    outputs = tuple(spec(name, t) for name, t in model.tensors.outputs)
+    states = dict(model.tensors.state_tensors)
+    inputs = tuple(spec(name, t) for name, t in model.tensors.inputs if t not in states)
+    outputs = tuple(spec(name, t) for name, t in model.tensors.outputs if t not in states.values())
+    kept = tuple(replace(spec(name, t), room=t.extents) for name, t in model.tensors.inputs if t in states)
     return Program(
         name=model.name,
         kernels=LazyKernels(launches.makers),
@@ -129,6 +131,8 @@ def compile_for_cpu(
         dimensions=model.tensors.dimensions,
         scalars=scalars,
         refusals=model.tensors.refusals,
+        states=kept,
+        state_bytes=model.stored.state_bytes,
     )
 
 
@@ -276,7 +280,7 @@ class _Launches:
             choices = self._plan[step].choices if step in self._plan else DEFAULT
             return self.launch(self._model.groups[step], self._model.kernels[step], choices)
         tensor = condition_of(step)
-        condition = None if tensor is None else self._in_arena(tensor)
+        condition = None if tensor is None else self._in_memory(tensor)
         if isinstance(step, LoopStep):
             return Loop(step.loop.counter, step.loop.trips, condition, self.steps(step.body))
         assert condition is not None
@@ -290,8 +294,11 @@ class _Launches:
         )
         return tuple(accumulate(ends, max))
 
-    def _in_arena(self, tensor: Tensor) -> Slot:
-        return Slot(Region.ARENA, self._model.stored.offset[tensor])
+    def _in_memory(self, tensor: Tensor) -> Slot:
+        """Where a run has it: in the arena, or in a state."""
+        stored = self._model.stored
+        region = Region.STATE if stored.owner.get(tensor) in stored.states else Region.ARENA
+        return Slot(region, stored.offset[tensor])
 
     def launch(self, group: Group, naive: Kernel, choices: Choices = DEFAULT, output: Slot | None = None) -> Launch:
         """The launch of a group's kernel, with `output` in the arena unless given."""
@@ -316,7 +323,7 @@ class _Launches:
 
     def _slot(self, tensor: Tensor, layout: Layout | None) -> Slot:
         if not tensor.is_constant:
-            return self._in_arena(tensor)
+            return self._in_memory(tensor)
         assert layout is not None
         if tensor.prepared:
             return self._prepare(tensor, layout)

@@ -10,6 +10,7 @@ from ..answers.give_answers import fit_answers, give_answers
 from ..answers.labelled import fit_own
 from ..frontends.importers import import_model
 from ..graph.ir import Graph
+from ..graph.keep_states import keep_states
 from ..graph.lower_graph import lower_graph
 from ..graph.passes import run_graph_passes
 from ..pictures.take_pictures import picture_inputs, take_pictures
@@ -36,8 +37,10 @@ class Optimised:
 def import_graph(model: Model, work: Work) -> Graph:
     """Imports the model, with nodes for the options' pictures, sounds and answers. Raises InputError and
     UnsupportedError."""
-    options = work.options
-    graph = import_model(model, options.inputs, CompileMemory(options.compile_memory))
+    options, inputs = work.options, work.options.inputs
+    graph = keep_states(
+        import_model(model, options.inputs, CompileMemory(options.compile_memory)), inputs.states, inputs.given
+    )
     work.pictures[:] = picture_inputs(graph, options.pictures)
     text = options.text
     work.text[:] = [] if text is None else [fit_text(graph, text.tokenizer, text.input)]

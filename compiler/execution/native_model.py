@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 
 import numpy as np
 
@@ -15,16 +16,34 @@ from ..errors import InputError
 from ..native.emit import header, host
 from ..native.jit import JitModule
 from ..native.threads import define_parallel_for
-from ..program.program import Program
+from ..program.program import Program, TensorSpec
 from ..system.cache import Cache
 from ..system.limits import format_size, machine_memory
 from ..values.ports import Ports, check_out
 from .aligned_bytes import aligned_bytes
+from .sessions import Session, StatefulModel
 
 Array = np.ndarray
 
 
-class NativeModel:
+class _Bytes:
+    """A session's states in memory of this process, at an aligned address."""
+
+    def __init__(self, program: Program) -> None:
+        self.bytes = aligned_bytes(program.state_bytes)
+        self.clear()
+
+    def clear(self) -> None:
+        self.bytes[:] = 0
+
+    def read(self, state: TensorSpec) -> Array:
+        return self.bytes[state.offset : state.offset + state.bytes].view(state.dtype.numpy).reshape(state.extents)
+
+    def write(self, state: TensorSpec, whole: Array) -> None:
+        self.read(state)[...] = whole
+
+
+class NativeModel(StatefulModel):
     """The arena belongs to the model, so runs of several threads wait for each other. Results do not depend on the
     number of `threads`.
 
@@ -64,10 +83,36 @@ class NativeModel:
         array that an output does not fit."""
         if out is not None:
             check_out(self.program.outputs, out)
+        if self.program.states:
+            return self._own().run(inputs, out=out)
+        return self.run_in(None, inputs, out)
+
+    @property
+    def kept(self) -> Program:
+        return self.program
+
+    @property
+    def lock(self) -> AbstractContextManager[object]:
+        return self._lock
+
+    def new_memory(self) -> _Bytes:
+        return _Bytes(self.program)
+
+    def run_in(
+        self, session: Session | None, inputs: Mapping[str, object], out: Mapping[str, Array] | None
+    ) -> dict[str, Array]:
         with self._lock:
-            self.ports.write(inputs)
-            self.call(ENTRY)
-            return self.ports.read(out)
+            if session is None:
+                self.ports.write(inputs)
+                self.call(ENTRY)
+                return self.ports.read(out)
+            assert isinstance(session.memory, _Bytes)
+            self.ports.write(inputs, session.lengths)
+            session.begin()
+            self._code.call(ENTRY, *self._memory, _address(session.memory.bytes))
+            results = self.ports.read(out)
+            session.end(self.ports.scalars())
+            return results
 
     def call(self, entry: str) -> None:
         """One of the program's functions, on the contents of the arena."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from itertools import pairwise
 from weakref import WeakMethod
 
@@ -13,17 +14,36 @@ import numpy as np
 from ..codegen.llvm_function import PARALLEL_FOR
 from ..codegen.render_host import CLOCK, CLOCK_LAUNCH, ENTRY, PREPARE, PROFILE, is_structured
 from ..program.plan_memory import ALIGNMENT, align
-from ..program.program import Program, check_wasm32
-from ..values.arrays import read_outputs, write_inputs
+from ..program.program import Program, TensorSpec, check_wasm32
+from ..values.arrays import read_outputs, read_scalars, write_inputs
 from ..values.ports import check_out, copy_out
 from ..wasm.build_module import CHUNK, PAGE
 from ..wasm.execute import HostFunction, Number, WasmInstance
 from ..wasm.linkers import Linked
+from .sessions import Session, StatefulModel
 
 Array = np.ndarray
 
 
-class WasmModel:
+class _Pages:
+    """A session's states in the memory of an instance, which grows for them."""
+
+    def __init__(self, instance: WasmInstance, program: Program) -> None:
+        self._instance, self._size = instance, program.state_bytes
+        self.address = instance.grow(-(-max(self._size, 1) // PAGE))
+
+    def clear(self) -> None:
+        self._instance.memory[self.address : self.address + self._size] = 0
+
+    def read(self, state: TensorSpec) -> Array:
+        at = self.address + state.offset
+        return self._instance.memory[at : at + state.bytes].view(state.dtype.numpy).reshape(state.extents)
+
+    def write(self, state: TensorSpec, whole: Array) -> None:
+        self.read(state)[...] = whole
+
+
+class WasmModel(StatefulModel):
     """A linked program run by wasmtime (extra `verify`), called like a NativeModel: runs of several threads
     wait for each other. `in_bytes` is a module of BYTE_VARIANTS: what those on unsigned bytes compute is exact where
     this processor takes them so, and products fit."""
@@ -60,20 +80,44 @@ class WasmModel:
         """Outputs by name; `out` and errors are those of NativeModel."""
         if out is not None:
             check_out(self.program.outputs, out)
+        if self.program.states:
+            return self._own().run(inputs, out=out)
+        return self.run_in(None, inputs, out)
+
+    @property
+    def kept(self) -> Program:
+        return self.program
+
+    @property
+    def lock(self) -> AbstractContextManager[object]:
+        return self._lock
+
+    def new_memory(self) -> _Pages:
+        return _Pages(self._instance, self.program)
+
+    def run_in(
+        self, session: Session | None, inputs: Mapping[str, object], out: Mapping[str, Array] | None
+    ) -> dict[str, Array]:
         with self._lock:
             arena = self._instance.memory[self._arena :]
-            write_inputs(arena, self.program, inputs)
-            self._instance.call(ENTRY, self._weights, self._arena)
+            write_inputs(arena, self.program, inputs, None if session is None else session.lengths)
+            self._instance.call(ENTRY, self._weights, self._arena, *_begin(session))
             results = read_outputs(arena, self.program)
+            if session is not None:
+                session.end(read_scalars(arena, self.program))
         return copy_out(self.program.outputs, results, out)
 
     def profile(self, inputs: Mapping[str, object]) -> list[float]:
         """Milliseconds of each launch, in the order of the program's; of one that is repeated the sum of all times."""
         with self._lock:
-            write_inputs(self._instance.memory[self._arena :], self.program, inputs)
+            session = self._own() if self.program.states else None
+            lengths = None if session is None else session.lengths
+            write_inputs(self._instance.memory[self._arena :], self.program, inputs, lengths)
             self._times = [time.perf_counter()]
             self._launches: list[int] = []
-            self._instance.call(PROFILE, self._weights, self._arena)
+            self._instance.call(PROFILE, self._weights, self._arena, *_begin(session))
+            if session is not None:
+                session.end(read_scalars(self._instance.memory[self._arena :], self.program))
             spans, launches = [(b - a) * 1e3 for a, b in pairwise(self._times)], self._launches
         if not is_structured(self.program):
             return spans
@@ -91,6 +135,15 @@ class WasmModel:
 
     def _one_thread(self, body: int, arguments: int, extent: int) -> None:
         self._instance.call(CHUNK, body, arguments, 0, extent)
+
+
+def _begin(session: Session | None) -> list[int]:
+    """Where the states of a run are: the last argument of a program that has any."""
+    if session is None:
+        return []
+    assert isinstance(session.memory, _Pages)
+    session.begin()
+    return [session.memory.address]
 
 
 def _weakly(method: Callable[..., None]) -> HostFunction:

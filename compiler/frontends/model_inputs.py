@@ -52,13 +52,16 @@ DimLike = Dim | int | tuple[int, int] | tuple[int, int, int]
 class ModelInputs:
     """`shapes` by input, of numbers and names; `dims` by the name of a dimension, or of an input that is a size;
     `constants` by input. `operators` are those that the user defines, `signature` is the one to take of a model that
-    has several; empty for its default."""
+    has several; empty for its default. `states`, INPUT=OUTPUT with wildcards, outlive a run; None for those of usual
+    names. Inputs in `given` are inputs of each run, though they follow from states."""
 
     shapes: Mapping[str, tuple[Extent, ...]] = field(default_factory=dict)
     dims: Mapping[str, Dim] = field(default_factory=dict)
     constants: Mapping[str, np.ndarray] = field(default_factory=dict)
     operators: CustomOperators = NO_OPERATORS
     signature: str = ""
+    states: tuple[str, ...] | None = None
+    given: tuple[str, ...] = ()
 
     def without_operators(self) -> ModelInputs:
         """The rest, which other processes can be given."""
@@ -71,15 +74,36 @@ def model_inputs(
     constants: Mapping[str, object] | None = None,
     operators: CustomOperators = NO_OPERATORS,
     signature: str = "",
+    states: Sequence[str] | None = None,
+    given: Sequence[str] = (),
 ) -> ModelInputs:
-    """Raises InputError for what is no range of sizes."""
+    """Raises InputError for what is no range of sizes, or no pair of a state."""
     return ModelInputs(
         {name: tuple(shape) for name, shape in (shapes or {}).items()},
         {name: _dim(name, value).check(name) for name, value in (dims or {}).items()},
         {name: np.asarray(value) for name, value in (constants or {}).items()},
         operators,
         signature,
+        None if states is None else check_pairs(states),
+        tuple(given),
     )
+
+
+NO_STATES = "none"
+
+
+def check_pairs(pairs: Sequence[str]) -> tuple[str, ...]:
+    """Raises InputError for what is not IN=OUT, each with as many wildcards, or "none" alone."""
+    for text in pairs:
+        before, equals, after = text.partition("=")
+        if text == NO_STATES and len(pairs) == 1:
+            return ()
+        if not (before and equals and after) or before.count("*") != after.count("*"):
+            raise InputError(
+                f"state {text!r}: give INPUT=OUTPUT, such as past_key_values.*=present.*, in which * stands for the "
+                "same text on both sides; 'none' alone for no states"
+            )
+    return tuple(pairs)
 
 
 def parse_dim(text: str) -> Dim | None:

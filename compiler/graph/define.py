@@ -35,11 +35,13 @@ def ignore(*_: object) -> None:
     pass
 
 
-def tensor_of(value: Value, data: Array | None = None) -> Tensor:
-    """`value` as an operand: with its elements, where they are known."""
+def tensor_of(value: Value, data: Array | None = None, room: tuple[int, ...] | None = None) -> Tensor:
+    """`value` as an operand: with its elements, where they are known, in memory for its largest shape, or for
+    `room`."""
     if data is not None:
         return constant(value.name, data)
-    return replace(placeholder(value.name, value.shape, value.dtype), elements=value.elements, bounds=value.bounds)
+    given = placeholder(value.name, value.shape, value.dtype, room)
+    return replace(given, elements=value.elements, bounds=value.bounds)
 
 
 def add_constants(graph: Graph, tensors: dict[Value, Tensor]) -> None:

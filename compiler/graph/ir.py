@@ -31,6 +31,7 @@ from ..ir.sizes import Size, shown
 from ..ops import OperatorFn
 from ..ops.call import operator_name
 from ..program.dimensions import Dimension
+from ..program.states import State
 from ..tensor.tensor import Bounds
 
 Array = np.ndarray
@@ -104,7 +105,7 @@ class Graph:
     from constants that take fewer bytes of the file, and those of DEQUANTIZE. `dimensions` are the sizes that a run
     decides, of the whole model alone, like `refusals`: int32 values of one element that are 1 where a run takes a
     branch that does not fit, each with the message of the error that this run raises. `labels` are those of outputs, by
-    name."""
+    name; `states` the inputs that the run before leaves as outputs."""
 
     name: str
     inputs: tuple[Value, ...]
@@ -115,6 +116,7 @@ class Graph:
     refusals: tuple[tuple[Value, str], ...] = ()
     folded: Mapping[Value, Node] = field(default_factory=dict)
     labels: Mapping[str, OutputLabels] = field(default_factory=dict)
+    states: tuple[State, ...] = ()
 
     @property
     def results(self) -> tuple[Value, ...]:

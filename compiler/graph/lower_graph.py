@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..ir.nodes import Origin
+from ..ir.sizes import Size, capacities
 from ..program.refusals import Refusal
 from ..tensor import Tensor, compute
 from ..tensor.collect_regions import Origins, collect_region
@@ -21,7 +22,9 @@ def lower_graph(graph: Graph) -> TensorProgram:
 
 
 def _lower(graph: Graph, defined: Definition) -> TensorProgram:
-    tensors: dict[Value, Tensor] = {v: tensor_of(v) for v in graph.inputs}
+    shapes = {v.name: v.shape for v in graph.outputs}
+    left = {s.before: shapes[s.after] for s in graph.states}
+    tensors: dict[Value, Tensor] = {v: tensor_of(v, room=_room(v, left.get(v.name))) for v in graph.inputs}
     add_constants(graph, tensors)
     origins = Origins(defined.sizes)
     for v, node in graph.folded.items():
@@ -62,4 +65,9 @@ def _lower(graph: Graph, defined: Definition) -> TensorProgram:
         computed.append(t)
         refusals.append(Refusal(computed_size(v.name, 2, t), text))
     region = collect_region(inputs, computed, tuple(outputs), origins)
-    return replace(region, dimensions=graph.dimensions, refusals=tuple(refusals))
+    return replace(region, dimensions=graph.dimensions, refusals=tuple(refusals), states=graph.states)
+
+
+def _room(v: Value, left: tuple[Size, ...] | None) -> tuple[int, ...] | None:
+    """The shape that the memory of a state is laid out for: it holds what a run leaves, too."""
+    return None if left is None else tuple(map(max, capacities(v.shape), capacities(left)))

@@ -29,7 +29,8 @@ def merge_duplicates(graph: Graph) -> Graph:
         attributes = tuple(sorted((name, hashable(value)) for name, value in node.attributes.items()))
         regions = tuple(map(id, node.regions))  # of control flow each node has its own
         sizes = tuple(node.sizes.values())  # those of equal nodes are the same, unless others became equal since
-        first_node = seen.setdefault((node.op, node.opset, inputs, attributes, present, regions, sizes), node)
+        kind = (node.op, node.definition, node.opset)
+        first_node = seen.setdefault((kind, inputs, attributes, present, regions, sizes), node)
         if first_node is node or any(v in outputs for v in node.outputs):
             nodes.append(node)
             continue

@@ -44,9 +44,6 @@ def cpu_name() -> str:
     return str(llvm.get_host_cpu_name())
 
 
-_ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
-
-
 class JitModule:
     """Machine code of one LLVM module; lives as long as this object."""
 
@@ -61,10 +58,11 @@ class JitModule:
             weakref.finalize(self, owned.pop_all().close)
         self._engine.add_object_file(compiled)
         self._engine.finalize_object()
-        self._functions: dict[str, Callable[[int, int], None]] = {}
+        self._functions: dict[str, Callable[..., None]] = {}
 
-    def call(self, function: str, weights: int, arena: int) -> None:
-        """Calls a function with two addresses; the interpreter lock is released meanwhile."""
+    def call(self, function: str, *addresses: int) -> None:
+        """Calls a function, always with so many addresses; the interpreter lock is released meanwhile."""
         if function not in self._functions:
-            self._functions[function] = _ENTRY(self._engine.get_function_address(function))
-        self._functions[function](weights, arena)
+            entry = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(addresses))
+            self._functions[function] = entry(self._engine.get_function_address(function))
+        self._functions[function](*addresses)

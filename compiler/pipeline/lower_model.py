@@ -20,6 +20,7 @@ from ..tensor.program import Inner, TensorProgram
 from ..tensor.structure import Loop
 from ..tensor.use_winograd import Choice
 from .join_bands import join_bands
+from .lower_states import add_states, keep_rows
 from .lower_structures import add_structures
 from .lowered import Lowered, kernel_name
 from .tensor_passes import TensorOptions, group_tensors, run_tensor_passes
@@ -66,7 +67,10 @@ def lower_tensors(
         tuple(t for _, t in lowered.tensors.inputs),
         (*outputs, *lowered.tensors.sizes.sources_of(lowered.reported)),
     )
-    stored = place_tensors(ports, lowered.groups, lowered.steps, lowered.layouts, lowered.aliases, lowered.sources)
+    states = [before for before, _ in lowered.tensors.state_tensors]
+    stored = place_tensors(
+        ports, lowered.groups, lowered.steps, lowered.layouts, lowered.aliases, lowered.sources, states
+    )
     return replace(lowered, name=name, stored=stored, decisions=tuple(listed.decisions))
 
 
@@ -91,12 +95,17 @@ class _Lowering:
         tensors = run_tensor_passes(whole, options, observe)
         now = {t: became for (_, t), (_, became) in zip(whole.outputs, tensors.outputs, strict=True)}
         destinations = {now[t]: d for t, d in destinations.items()}
+        states = [(before, now[after]) for before, after in program.state_tensors]
         starts = {c.start for n in program.structures if isinstance(n.structure, Loop) for c in n.structure.carried}
-        grouped = group_tensors(tensors, destinations, frozenset(now[t] for t in own | starts), options, observe)
-        groups, layouts = grouped.groups, grouped.layouts
+        alone = frozenset({*(now[t] for t in own | starts), *(after for _, after in states)})
+        grouped = group_tensors(tensors, destinations, alone, options, observe)
+        layouts = grouped.layouts
+        kept = keep_rows(grouped.groups, states, [layouts[before] == layouts[after] for before, after in states])
+        groups = kept.groups
+        placed = {**destinations, **kept.destinations}
         fill_halo = options.policy.fill_halos
         kernels = tuple(
-            build_kernel(kernel_name(g), g, layouts, fill_halo=fill_halo, destination=destinations.get(g.output))
+            build_kernel(kernel_name(g), g, layouts, fill_halo=fill_halo, destination=placed.get(g.output))
             for g in groups
         )
         if options.policy.windows is None:
@@ -110,9 +119,9 @@ class _Lowering:
         steps = tuple(range(len(groups)))
         prepared, rewritten = grouped.prepared, tensors.rewritten
         lowered = Lowered("", ports, groups, kernels, layouts, aliases, NOTHING_STORED, prepared, rewritten, steps)
-        if not program.structures:
-            return lowered
-        return add_structures(lowered, program.structures, now, self.region, in_place=options.policy.in_place)
+        if program.structures:
+            lowered = add_structures(lowered, program.structures, now, self.region, in_place=options.policy.in_place)
+        return add_states(lowered, states, kept, in_place=options.policy.in_place) if states else lowered
 
 
 def _prepared_reads(inner: Inner) -> Iterator[Tensor]:

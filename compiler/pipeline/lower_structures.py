@@ -14,7 +14,7 @@ from ..tensor.fuse import copy_of
 from ..tensor.place_tensors import access_of, overwritable, timeline
 from ..tensor.program import Inner, TensorProgram
 from ..tensor.steps import BranchStep, Dependent, LoopStep, Steps, order_steps, renumber
-from ..tensor.structure import Branch, Carried, Loop
+from ..tensor.structure import Branch, Loop
 from .lowered import Lowered, kernel_name
 
 LowerRegion = Callable[[TensorProgram, Mapping[Tensor, Destination], Set[Tensor]], Lowered]
@@ -106,15 +106,15 @@ def _loop(inner: Inner, loop: Loop, lower_region: LowerRegion, *, in_place: bool
             aliases[inner.results[i]] = c.start
         if following is not c.next:
             aliases[c.next] = following
-        if _may_replace(body, c.inside, following, in_place=in_place):
+        if may_replace(body, c.inside, following, in_place=in_place):
             aliases[following] = c.inside
         else:
-            body = _copied_back(body, c, following)
+            body = copied_back(body, c.inside, following)
     counts = inner.regions[0].sizes.sources_of((number(loop.trips),))
     return _LoweredStructure((body,), lambda bodies: LoopStep(loop, bodies[0], tuple(stacks.values()), counts), aliases)
 
 
-def _may_replace(body: Lowered, before: Tensor, after: Tensor, *, in_place: bool) -> bool:
+def may_replace(body: Lowered, before: Tensor, after: Tensor, *, in_place: bool) -> bool:
     """Whether `after` may be computed in the memory of `before`, an input of the region: nothing reads that later."""
     inputs = tuple(t for _, t in body.tensors.inputs)
     line = timeline(body.steps, lambda i: access_of(body.groups[i]))
@@ -127,17 +127,17 @@ def _may_replace(body: Lowered, before: Tensor, after: Tensor, *, in_place: bool
     return in_place and first == last and alone and overwritable(group, body.layouts) is before
 
 
-def _copied_back(body: Lowered, carried: Carried, following: Tensor) -> Lowered:
-    """The region with a copy of `following` to the memory of what is carried, at its end."""
-    group = copy_of(f"{carried.inside.name}.back", following, Origin())
+def copied_back(body: Lowered, inside: Tensor, following: Tensor) -> Lowered:
+    """The region with a copy of `following` to the memory of what is carried, `inside`, at its end."""
+    group = copy_of(f"{inside.name}.back", following, Origin())
     copy = group.output
-    layouts = {**body.layouts, copy: body.layouts[carried.inside]}
+    layouts = {**body.layouts, copy: body.layouts[inside]}
     return replace(
         body,
         groups=(*body.groups, group),
         kernels=(*body.kernels, build_kernel(kernel_name(group), group, layouts)),
         layouts=layouts,
-        aliases={**body.aliases, copy: carried.inside},
+        aliases={**body.aliases, copy: inside},
         steps=(*body.steps, len(body.groups)),
     )
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..ir.nodes import Scalar
+from ..ir.sizes import Size
 
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
     """A size of `scalar` * `multiple`, which is named in the shapes of inputs, or is the element of the input
-    `value_of`."""
+    `value_of`. One of a state is the length that runs before have left there: a run leaves `after`."""
 
     name: str
     scalar: Scalar
     multiple: int = 1
     value_of: str | None = None
+    after: Size | None = None
 
     @property
     def least(self) -> int:

@@ -2,13 +2,12 @@
 
     Program = (kernels, steps: Step*, inputs, outputs, weights, arena, dimensions, scalars: Scalar -> offset, ...)
     Step    = Launch(kernel, arguments: Slot*, scalars: Scalar*) | Loop | Branch                    (steps.py)
-    Slot    = (region, offset)                region = WEIGHTS | PREPARED | ARENA
+    Slot    = (region, offset)                region = WEIGHTS | PREPARED | ARENA | STATE
 
 The conditions of loops and branches are in slots. A scalar is the counter of a loop around the launch, or an int32 in
 the arena: the caller of a run writes those of `dimensions` there, launches those that they compute.
 
-What outlives a run is a fourth region of memory, STATE, which a later version of the program has: slots in it are read
-and written by launches like those in the arena, and are zero at the start.
+What outlives a run is in memory of its own, STATE: zeros at the start, which launches read and write like the arena.
 """
 
 from __future__ import annotations
@@ -34,17 +33,19 @@ Array = np.ndarray
 
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
-    """An input or output of the model. `offset` is in bytes from the start of the arena."""
+    """An input or output of the model. `offset` is in bytes from the start of the arena; of a state from the start of
+    its region, where its memory may be laid out for a larger shape, `room`."""
 
     name: str
     dtype: DType
     shape: tuple[Size, ...]
     offset: int
+    room: tuple[int, ...] | None = None
 
     @property
     def extents(self) -> tuple[int, ...]:
         """The shape that memory is laid out for, row-major: of each size its capacity."""
-        return capacities(self.shape)
+        return capacities(self.shape) if self.room is None else self.room
 
     @property
     def shown(self) -> tuple[int | str, ...]:
@@ -67,11 +68,13 @@ class TensorSpec:
 
 
 class Region(Enum):
-    """Memory by its contents: the bundle's file, the results of `prepare` at load, the values of a run."""
+    """Memory by its contents: the bundle's file, the results of `prepare` at load, the values of a run, and those that
+    the next run finds."""
 
     WEIGHTS = "weights"
     PREPARED = "prepared"
     ARENA = "arena"
+    STATE = "state"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,7 @@ class Program:
     `needs[i]` bytes of the weights, so that they can run before the rest is there. `segments`: steps `first` to `last`
     (excluded) that run separately, in the host program of a device program. `scalars` are the places of int32 in the
     arena, in bytes, those of `refusals` among them. `weight_types` has the bytes of `weights` by the type of elements.
+    `states` are the inputs that the run before has left, in `state_bytes` of memory.
     """
 
     name: str
@@ -129,6 +133,8 @@ class Program:
     refusals: tuple[Refusal, ...] = ()
     scalars: Mapping[Scalar, int] = field(default_factory=dict)
     weight_types: Mapping[str, int] = field(default_factory=dict)
+    states: tuple[TensorSpec, ...] = ()
+    state_bytes: int = 0
 
     @property
     def launches(self) -> tuple[Launch, ...]:

@@ -22,10 +22,12 @@ from .tensor import Tensor
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where a result is stored: in another tensor's memory, in row `index` of it if one is given."""
+    """Where a result is stored: in another tensor's memory, in row `index` of it if one is given, or along an axis from
+    an index on: `first`."""
 
     memory: Tensor
     index: Expr | None = None
+    first: tuple[int, Expr] | None = None
 
 
 def build_kernel(
@@ -41,14 +43,19 @@ def build_kernel(
     `fill_halo`, and so is the rest of the last blocks of one that is prepared. The output may have a `destination`, in
     a layout without halo."""
     layout = layouts[group.output]
-    loops = _axes(group, layout, rounded=True)
+    partly = destination is not None and (destination.index is not None or destination.first is not None)
+    loops = _axes(group, layout, rounded=not partly)
     reads, values = _place_reads(group, layouts, loops)
     if not _in_range(group, loops, values):
         loops = _axes(group, layout, rounded=False)
         reads, values = _place_reads(group, layouts, loops)
     body, reduction = values
     out = layout.buffer(group.output.name, group.output.dtype)
-    target = layout.index([loops[a] for a in range(len(loops))])
+    place: list[Expr] = [loops[a] for a in range(len(loops))]
+    if destination is not None and destination.first is not None:
+        axis, first = destination.first
+        place[axis] = first + place[axis]
+    target = layout.index(place)
     row = None if destination is None else destination.index
     if destination is not None and row is not None:
         out = layouts[destination.memory].buffer(group.output.name, group.output.dtype)
@@ -62,7 +69,7 @@ def build_kernel(
     fills += _fill_blocks(out, layout) if fill_halo and group.output.prepared else []
     nest = simplify_stmt(Seq((*fills, store)))
     form = _form(loops, group.reduce, reduction)
-    return Kernel(name, (*reads, out), nest, group.origin, scalars=scalars_of(nest), row=row is not None, forms=(form,))
+    return Kernel(name, (*reads, out), nest, group.origin, scalars=scalars_of(nest), row=partly, forms=(form,))
 
 
 def _form(loops: Mapping[int, Var], reduce: Reduce | None, value: Expr | None) -> Form:

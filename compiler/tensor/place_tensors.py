@@ -26,13 +26,16 @@ Ports = tuple[tuple[Tensor, ...], tuple[Tensor, ...]]
 @dataclass(frozen=True, slots=True)
 class Stored:
     """`offset` in bytes into an arena of `peak` bytes; `owner` is the tensor whose memory it shares, or itself. Owners
-    have a `size` in bytes and a `live` range in steps of the `timeline`, where memory is planned for a whole run."""
+    have a `size` in bytes and a `live` range in steps of the `timeline`, where memory is planned for a whole run. Those
+    in `states` have theirs in memory of `state_bytes`, which runs share."""
 
     owner: Mapping[Tensor, Tensor]
     offset: Mapping[Tensor, int]
     peak: int
     size: Mapping[Tensor, int] = field(default_factory=dict)
     live: Mapping[Tensor, LiveRange] = field(default_factory=dict)
+    states: frozenset[Tensor] = frozenset()
+    state_bytes: int = 0
 
 
 NOTHING_STORED = Stored({}, {}, 0)
@@ -46,10 +49,11 @@ def place_tensors(
     layouts: Mapping[Tensor, Layout],
     aliases: Mapping[Tensor, Tensor],
     sources: Mapping[Tensor, tuple[Tensor, ...]],
+    states: Sequence[Tensor] = (),
 ) -> Stored:
     """Live ranges in steps, aliases and in-place results merged, then the memory plan. `sources` are the tensors from
-    which a launch takes scalars, by the output of its group."""
-    inputs, outputs = ports
+    which a launch takes scalars, by the output of its group. `states` are inputs that outlive the run."""
+    inputs, outputs = ports[0], (*ports[1], *states)
     line = timeline(steps, lambda i: access_of(groups[i], sources.get(groups[i].output, ())))
     in_place = _find_in_place(groups, layouts, aliases, inputs, line, line.ranges(aliases, inputs, outputs))
     shared = {**aliases, **in_place}
@@ -61,9 +65,26 @@ def place_tensors(
     for t, root in owner.items():  # an alias may have its channels rounded up where its owner has not
         size[root] = max(size.get(root, 0), _bytes(t, layouts))
     # The page writes all inputs before the first step; an unused one keeps its memory during that step.
-    plan = plan_memory([Request(n, max(ranges[t].first, 0), max(ranges[t].last, 0)) for t, n in size.items()])
-    offset = dict(zip(size, plan.offsets, strict=True))
-    return Stored(owner, {t: offset[root] for t, root in owner.items()}, plan.peak, size, {t: ranges[t] for t in size})
+    live = {t: LiveRange(max(ranges[t].first, 0), max(ranges[t].last, 0)) for t in size}
+    runs, kept = (_planned(size, live, owners) for owners in ([t for t in size if t not in states], states))
+    offset = {**runs[0], **kept[0]}
+    return Stored(
+        owner=owner,
+        offset={t: offset[root] for t, root in owner.items()},
+        peak=runs[1],
+        size=size,
+        live={t: ranges[t] for t in size},
+        states=frozenset(states),
+        state_bytes=kept[1],
+    )
+
+
+def _planned(
+    size: Mapping[Tensor, int], live: Mapping[Tensor, LiveRange], owners: Sequence[Tensor]
+) -> tuple[dict[Tensor, int], int]:
+    """The offset of each owner in memory for all of them, and its bytes."""
+    plan = plan_memory([Request(size[t], live[t].first, live[t].last) for t in owners])
+    return dict(zip(owners, plan.offsets, strict=True)), plan.peak
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from ..ir.nodes import Buffer, Origin
 from ..program.dimensions import Dimension
 from ..program.refusals import Refusal
+from ..program.states import State
 from .computed_sizes import NO_SIZES, Sizes
 from .structure import Structure
 from .tensor import Tensor
@@ -25,7 +26,7 @@ class TensorProgram:
     are not recognised by their readers or producers, `windows` buffers of Winograd's windows, in the transform domain.
     `rewritten` are the convolutions that Winograd's algorithm computes. `structures` are the loops and branches of the
     region. `dimensions` are the sizes that a run decides, `refusals` the branches that none may take,
-    `sizes` what the sizes that a run computes are read from."""
+    `sizes` what the sizes that a run computes are read from. `states` are inputs and outputs that outlive a run."""
 
     inputs: tuple[tuple[str, Tensor], ...]
     outputs: tuple[tuple[str, Tensor], ...]
@@ -39,6 +40,13 @@ class TensorProgram:
     dimensions: tuple[Dimension, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     sizes: Sizes = NO_SIZES
+    states: tuple[State, ...] = ()
+
+    @property
+    def state_tensors(self) -> tuple[tuple[Tensor, Tensor], ...]:
+        """The input and the output of each state."""
+        inputs, outputs = dict(self.inputs), dict(self.outputs)
+        return tuple((inputs[s.before], outputs[s.after]) for s in self.states)
 
 
 @dataclass(frozen=True, slots=True)

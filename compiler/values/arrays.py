@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..errors import InputError
+from ..ir.nodes import Scalar
 from ..ir.sizes import shown
 from ..program.program import Program, TensorSpec, read_tensor, write_tensor
 from ..program.refusals import check_refusals
@@ -42,20 +43,27 @@ def check_type(spec: TensorSpec, dtype: object, shape: tuple[int, ...]) -> None:
         raise InputError(f"input {spec.name!r}: expected {spec.dtype}{shown(spec.shape)}, got {dtype}{list(shape)}")
 
 
-def write_inputs(arena: Array, program: Program, inputs: Mapping[str, object]) -> None:
-    """Copies them, and the sizes that they have, to their offsets in `arena` (uint8). Raises InputError as do
-    `read_inputs` and `bind_sizes`."""
+def write_inputs(
+    arena: Array, program: Program, inputs: Mapping[str, object], lengths: Mapping[Scalar, int] | None = None
+) -> None:
+    """Copies them, and the sizes that they have, to their offsets in `arena` (uint8); `lengths` are those of states.
+    Raises InputError as do `read_inputs` and `bind_sizes`."""
     arrays = read_inputs(program.inputs, inputs)
-    sizes = bind_sizes(program.dimensions, program.inputs, arrays)
+    sizes = bind_sizes(program.dimensions, program.inputs, arrays, lengths)
     for scalar, n in sizes.items():
         arena[program.scalars[scalar] :][:4].view(np.int32)[0] = n
     for spec, a in zip(program.inputs, arrays, strict=True):
         write_tensor(arena, spec, a)
 
 
+def read_scalars(arena: Array, program: Program) -> dict[Scalar, int]:
+    """The sizes of a run, those that it computed among them."""
+    return {s: int(arena[at:][:4].view(np.int32)[0]) for s, at in program.scalars.items()}
+
+
 def read_outputs(arena: Array, program: Program) -> dict[str, Array]:
     """The outputs of a run, copied from `arena` (uint8). InputError for a run that took a branch that does not fit."""
-    scalars = {s: int(arena[at:][:4].view(np.int32)[0]) for s, at in program.scalars.items()}
+    scalars = read_scalars(arena, program)
     check_refusals(program.refusals, scalars.__getitem__)
     return {s.name: read_tensor(arena, s, scalars) for s in program.outputs}
 

@@ -17,15 +17,19 @@ Array = np.ndarray
 
 
 def bind_sizes(
-    dimensions: Sequence[Dimension], specs: Sequence[TensorSpec], inputs: Sequence[Array]
+    dimensions: Sequence[Dimension],
+    specs: Sequence[TensorSpec],
+    inputs: Sequence[Array],
+    lengths: Mapping[Scalar, int] | None = None,
 ) -> dict[Scalar, int]:
-    """The scalars of `dimensions`, by the shapes of `inputs`, which are those of `specs`, and their elements.
+    """The scalars of `dimensions`, by the shapes of `inputs`, which are those of `specs`, and their elements; those of
+    states are `lengths`.
 
     Raises InputError where an array does not fit the input's shape, where two of them bind a size to different values,
     and where a size is out of its range.
     """
-    numbers: dict[Scalar, int] = {}
-    by: dict[Scalar, str] = {}
+    numbers: dict[Scalar, int] = dict(lengths or {})
+    by: dict[Scalar, str] = dict.fromkeys(numbers, "what runs before have left")
     values = {d.value_of: d for d in dimensions if d.value_of is not None}
     for spec, array in zip(specs, inputs, strict=True):
         if spec.name in values:

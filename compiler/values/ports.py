@@ -10,6 +10,7 @@ from typing import TypeGuard
 import numpy as np
 
 from ..errors import InputError
+from ..ir.nodes import Scalar
 from ..ir.sizes import shown, value_of
 from ..program.program import Program, TensorSpec
 from ..program.refusals import check_refusals
@@ -45,21 +46,26 @@ class Ports:
         self._names = frozenset(s.name for s in program.inputs)
         self._scalars = {s: arena[at:][:4].view(np.int32) for s, at in program.scalars.items()}
 
-    def write(self, inputs: Mapping[str, object]) -> None:
-        """Copies inputs, and the sizes that they have. Raises InputError as do `read_inputs` and `bind_sizes`."""
+    def write(self, inputs: Mapping[str, object], lengths: Mapping[Scalar, int] | None = None) -> None:
+        """Copies inputs, and the sizes that they have; `lengths` are those of states. Raises InputError as do
+        `read_inputs` and `bind_sizes`."""
         if type(inputs) is not dict or inputs.keys() != self._names:
             check_names(self._program.inputs, inputs)
         arrays = [p.accepted(inputs[p.spec.name]) for p in self._inputs]
         if self._program.dimensions:
-            for scalar, n in bind_sizes(self._program.dimensions, self._program.inputs, arrays).items():
+            for scalar, n in bind_sizes(self._program.dimensions, self._program.inputs, arrays, lengths).items():
                 self._scalars[scalar][0] = n
         for p, a in zip(self._inputs, arrays, strict=True):
             (p.memory[_corner(a.shape)] if p.varies else p.memory)[...] = a
 
+    def scalars(self) -> dict[Scalar, int]:
+        """The sizes of a run, those that it computed among them."""
+        return {s: int(a[0]) for s, a in self._scalars.items()}
+
     def read(self, out: Mapping[str, Array] | None = None) -> dict[str, Array]:
         """The outputs of a run, in new arrays or in those of `out`. Raises InputError as `place` does, and for a run
         that took a branch that does not fit."""
-        scalars = {s: int(a[0]) for s, a in self._scalars.items()}
+        scalars = self.scalars()
         check_refusals(self._program.refusals, scalars.__getitem__)
         results = {}
         for p in self._outputs:

@@ -64,7 +64,7 @@ class WasmInstance:
 
         kind, name = declared.type, declared.name or ""
         if isinstance(kind, wasmtime.MemoryType):
-            self._memory = wasmtime.Memory(self._store, wasmtime.MemoryType(wasmtime.Limits(pages, pages)))
+            self._memory = wasmtime.Memory(self._store, wasmtime.MemoryType(wasmtime.Limits(pages, 65536)))
             return self._memory
         if isinstance(kind, wasmtime.FuncType) and name in functions:
             return wasmtime.Func(self._store, kind, functions[name])
@@ -79,6 +79,16 @@ class WasmInstance:
         raw = (ctypes.c_uint8 * size).from_address(address)
         raw.keeps_alive = self._store  # type: ignore[attr-defined]  # the array would not, by itself
         return np.ctypeslib.as_array(raw)
+
+    def grow(self, pages: int) -> int:
+        """Adds pages to the memory, of zeros; returns the address of the first. Arrays of `memory` that were taken
+        before are not valid any more. InternalError where there is no room."""
+        import wasmtime
+
+        try:
+            return int(self._memory.grow(self._store, pages)) * 65536
+        except wasmtime.WasmtimeError as error:
+            raise InternalError(f"the WebAssembly memory cannot grow by {pages} pages: {error}") from None
 
     def call(self, name: str, *args: Number) -> Number | None:
         """Calls an exported function; InternalError where it traps, an exception of an imported function passes."""

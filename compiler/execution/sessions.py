@@ -1,0 +1,199 @@
+"""Sessions of a model in this process: each has states of its own, over one copy of the weights."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+import numpy as np
+
+from ..errors import InputError
+from ..ir.nodes import Scalar
+from ..ir.sizes import value_of
+from ..program.dimensions import Dimension
+from ..program.program import TensorSpec
+from ..program.states import check_room, lengths_after, lengths_at_start
+from ..values.arrays import read_inputs
+from ..values.bind_sizes import bind_sizes
+
+Array = np.ndarray
+
+
+class StateMemory(Protocol):
+    """The memory of a session. Arrays are of the states' extents: with room for their largest shapes."""
+
+    def clear(self) -> None:
+        """All zero."""
+        ...
+
+    def read(self, state: TensorSpec) -> Array:
+        """A copy, or a view that the next run changes."""
+        ...
+
+    def write(self, state: TensorSpec, whole: Array) -> None: ...
+
+
+class StatesOf(Protocol):
+    """A program, as far as sessions need to know it."""
+
+    @property
+    def states(self) -> Sequence[TensorSpec]: ...
+
+    @property
+    def dimensions(self) -> Sequence[Dimension]: ...
+
+
+class Session:
+    """Runs that find what those before have left, apart from other sessions of `model`. States are zero at first."""
+
+    def __init__(self, model: StatefulModel, program: StatesOf, memory: StateMemory) -> None:
+        self._model, self.memory = model, memory
+        self._states, self._dimensions = program.states, program.dimensions
+        self._growing = next((d for d in program.dimensions if d.after is not None), None)
+        self.reset()
+
+    def run(self, inputs: Mapping[str, object], *, out: Mapping[str, Array] | None = None) -> dict[str, Array]:
+        """Outputs by name, as `run` of the model has it; the states become those that this run leaves. Raises
+        StateFullError, before anything is computed, where there is no room for its rows."""
+        return self._model.run_in(self, inputs, out)
+
+    def reset(self) -> None:
+        """The states as before the first run: zero, of no rows."""
+        with self._model.lock:
+            self.memory.clear()
+            self.lengths, self._runs, self._broken = lengths_at_start(self._dimensions), 0, ""
+
+    @property
+    def position(self) -> int:
+        """The rows of the states, or where no state grows the runs since the start."""
+        d = self._growing
+        return self._runs if d is None else self.lengths[d.scalar] * d.multiple
+
+    def save_state(self) -> dict[str, Array]:
+        """Copies of the states by the names of their inputs, of the shapes that they have now."""
+        with self._model.lock:
+            self._check_whole()
+            return {s.name: self._live(s).copy() for s in self._states}
+
+    def load_state(self, saved: Mapping[str, object]) -> None:
+        """The states become copies of those that `save_state` gave, or of others of such shapes. Raises InputError for
+        missing or misshapen ones, and leaves the states as they are then."""
+        arrays = read_inputs(self._states, saved)
+        growing = [d for d in self._dimensions if d.after is not None]
+        lengths = bind_sizes(growing, self._states, arrays)
+        with self._model.lock:
+            self.memory.clear()
+            for s, a in zip(self._states, arrays, strict=True):
+                whole = np.zeros(s.extents, s.dtype.numpy)
+                whole[tuple(map(slice, a.shape))] = a
+                self.memory.write(s, whole)
+            self.lengths, self._runs, self._broken = lengths, 0, ""
+
+    def rewind(self, rows: int) -> None:
+        """Drops the last `rows` of the states. Raises InputError where there are fewer, or where a state does not
+        grow: load what was saved there."""
+        fixed = [s.name for s in self._states if not s.is_dynamic]
+        if self._growing is None or fixed:
+            raise InputError(f"rewind: the states {fixed} have no rows; save_state() and load_state() take them back")
+        with self._model.lock:
+            d = self._growing
+            if not 0 <= rows <= self.position or rows % d.multiple:
+                raise InputError(f"rewind({rows}): the states have {self.position} rows ({d.name})")
+            left = self.lengths[d.scalar] - rows // d.multiple
+            self.lengths = {s: min(n, left) if s is d.scalar else n for s, n in self.lengths.items()}
+
+    def fork(self) -> Session:
+        """A new session with copies of these states."""
+        with self._model.lock:
+            self._check_whole()
+            other = self._model.session()
+            for s in self._states:
+                other.memory.write(s, np.array(self.memory.read(s)))
+            other.lengths, other._runs = dict(self.lengths), self._runs
+        return other
+
+    def begin(self) -> dict[Scalar, int]:
+        """The sizes that a run takes from the states. Raises InputError where it cannot begin."""
+        self._check_whole()
+        check_room(self._dimensions, self.lengths)
+        # A run that ends with an error has written over states of fixed size.
+        if any(not s.is_dynamic for s in self._states):
+            self._broken = "a run ended with an error and left the states undefined: reset() or load_state() first"
+        return self.lengths
+
+    def end(self, scalars: Mapping[Scalar, int]) -> None:
+        """Takes the lengths that a run with these sizes leaves."""
+        self.lengths, self._broken = lengths_after(self._dimensions, scalars), ""
+        self._runs += 1
+
+    def _check_whole(self) -> None:
+        if self._broken:
+            raise InputError(self._broken)
+
+    def _live(self, state: TensorSpec) -> Array:
+        shape = tuple(value_of(n, self.lengths) for n in state.shape)
+        return self.memory.read(state)[tuple(map(slice, shape))]
+
+
+class StatefulModel(ABC):
+    """A model whose own methods are those of a first session, where it has states."""
+
+    _first: Session | None = None
+
+    @property
+    @abstractmethod
+    def lock(self) -> AbstractContextManager[object]:
+        """Held during a run, reentrant."""
+
+    @abstractmethod
+    def new_memory(self) -> StateMemory:
+        """Memory for a session, of zeros."""
+
+    @abstractmethod
+    def run_in(
+        self, session: Session | None, inputs: Mapping[str, object], out: Mapping[str, Array] | None
+    ) -> dict[str, Array]:
+        """A run with the states of a session."""
+
+    @property
+    @abstractmethod
+    def kept(self) -> StatesOf:
+        """The program, as far as sessions need to know it."""
+
+    def session(self) -> Session:
+        """A new session, independent of all others and of the model's own methods."""
+        if not self.kept.states:
+            raise InputError("the model keeps nothing between runs: compile it with states (--state IN=OUT)")
+        return Session(self, self.kept, self.new_memory())
+
+    def reset(self) -> None:
+        """As `Session.reset`."""
+        self._own().reset()
+
+    @property
+    def position(self) -> int:
+        """As `Session.position`."""
+        return self._own().position
+
+    def save_state(self) -> dict[str, Array]:
+        """As `Session.save_state`."""
+        return self._own().save_state()
+
+    def load_state(self, saved: Mapping[str, object]) -> None:
+        """As `Session.load_state`."""
+        self._own().load_state(saved)
+
+    def rewind(self, rows: int) -> None:
+        """As `Session.rewind`."""
+        self._own().rewind(rows)
+
+    def fork(self) -> Session:
+        """As `Session.fork`."""
+        return self._own().fork()
+
+    def _own(self) -> Session:
+        if self._first is None:
+            self._first = self.session()
+        return self._first

@@ -1,0 +1,183 @@
+"""States of a model: inputs that are what the run before has left, and others that follow from them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ..dtypes import I32, I64, DType
+from ..errors import InputError
+from ..ir.affine import affine
+from ..ir.nodes import Const, Expr
+from ..ir.sizes import Size, equal, number, shown, size, text_of
+from ..ops.call import Call
+from ..program.dimensions import Dimension
+from ..program.states import State
+from ..tensor import Tensor, compute
+from .ir import Graph, Node, Value
+
+USUAL = (
+    "past_key_values.*=present.*",
+    "past_key_values.*=present_key_values.*",
+    "past_key_values_*=present_key_values_*",
+    "past_key_*=present_key_*",
+    "past_value_*=present_value_*",
+    "past.*=present.*",
+    "past_*=present_*",
+)
+"""Names that exporters give to the caches of decoders: optimum, onnxruntime-genai, scripts of onnxruntime."""
+
+
+def keep_states(graph: Graph, pairs: Sequence[str] | None, given: Sequence[str]) -> Graph:
+    """`graph` with its states: `pairs`, IN=OUT with wildcards, or None for those of USUAL names. Their lengths follow
+    from the runs before: inputs that only count, positions and masks, are made by the graph then, but for those in
+    `given`. Raises InputError for states that do not fit."""
+    states = tuple(_usual(graph)) if pairs is None else tuple(_wanted(graph, pairs))
+    _check_given(graph, given, states)
+    if not states:
+        return graph
+    lengths = _lengths(graph, states)
+    dimensions = tuple(replace(d, after=lengths.get(d.name)) for d in graph.dimensions)
+    graph = replace(graph, states=states, dimensions=dimensions)
+    for value in tuple(graph.inputs):
+        made = None if value.name in given else _made(value, dimensions)
+        if made is not None:
+            graph = _computed(graph, value, made)
+    return graph
+
+
+def _usual(graph: Graph) -> Iterator[State]:
+    taken: set[str] = set()
+    for pair in USUAL:
+        for s in _matches(graph, pair):
+            if not taken & {s.before, s.after}:
+                taken |= {s.before, s.after}
+                yield s
+
+
+def _matches(graph: Graph, pair: str) -> Iterator[State]:
+    before, _, after = pair.partition("=")
+    pattern = re.compile("(.*)".join(map(re.escape, before.split("*"))))
+    outputs = {v.name for v in graph.outputs}
+    for v in graph.inputs:
+        match = pattern.fullmatch(v.name)
+        if match:
+            texts = iter((*match.groups(), ""))
+            name = "".join(part + next(texts) for part in after.split("*"))
+            if name in outputs:
+                yield State(v.name, name)
+
+
+def _wanted(graph: Graph, pairs: Sequence[str]) -> Iterator[State]:
+    seen: dict[str, str] = {}
+    for pair in pairs:
+        found = tuple(_matches(graph, pair))
+        if not found:
+            inputs, outputs = ([v.name for v in values] for values in (graph.inputs, graph.outputs))
+            raise InputError(f"state {pair!r}: no such input and output; inputs: {inputs}; outputs: {outputs}")
+        for s in found:
+            for name in (f"input {s.before!r}", f"output {s.after!r}"):
+                if name in seen:
+                    raise InputError(f"state {pair!r}: the {name} is that of state {seen[name]!r}, too")
+                seen[name] = pair
+            yield s
+
+
+def _check_given(graph: Graph, given: Sequence[str], states: Sequence[State]) -> None:
+    names = {v.name for v in graph.inputs} - {s.before for s in states}
+    for name in given:
+        if name not in names:
+            raise InputError(f"given {name!r}: no such input; inputs: {sorted(names)}")
+
+
+def _lengths(graph: Graph, states: Sequence[State]) -> dict[str, Size]:
+    """By the names of dimensions that states have what a run leaves. Raises InputError for a state whose input and
+    output are of different types or shapes, but for such a dimension."""
+    inputs, outputs = {v.name: v for v in graph.inputs}, {v.name: v for v in graph.outputs}
+    lengths: dict[str, Size] = {}
+    sizes = {d.name for d in graph.dimensions if d.value_of is not None}
+    for s in states:
+        before, after = inputs[s.before], outputs[s.after]
+        if s.before in sizes:
+            raise InputError(f"state {s}: the input is a size of the model, which each run decides")
+        if before.dtype != after.dtype or len(before.shape) != len(after.shape):
+            raise InputError(f"state {s}: the input is {_type(before)}, the output {_type(after)}")
+        for a, b in zip(before.shape, after.shape, strict=True):
+            if equal(a, b):
+                continue
+            d = _dimension(graph.dimensions, a)
+            if d is None:
+                raise InputError(
+                    f"state {s}: the input is {_type(before)}, and a run leaves {_type(after)}: the size {text_of(a)} "
+                    "has to be a dimension of its own, which grows from 0 on (--dim NAME=0..MOST)"
+                )
+            if d.least:
+                raise InputError(f"state {s}: {d.name} is 0 before the first run; give --dim {d.name}=0..{d.most}")
+            if not equal(lengths.setdefault(d.name, b), b):
+                raise InputError(
+                    f"state {s}: a run leaves {text_of(b)} for {d.name}, and other states {text_of(lengths[d.name])}"
+                )
+    for s in states:
+        for a in inputs[s.before].shape:
+            d = _dimension(graph.dimensions, a)
+            if isinstance(a, Expr) and d is None:
+                raise InputError(f"state {s}: the size {text_of(a)} of its input is no dimension of its own")
+            if d is not None:
+                lengths.setdefault(d.name, a)
+    return lengths
+
+
+def _type(v: Value) -> str:
+    return f"{v.dtype}{shown(v.shape)}"
+
+
+def _dimension(dimensions: Sequence[Dimension], n: Size) -> Dimension | None:
+    """The dimension that a size is."""
+    if isinstance(n, int):
+        return None
+    return next((d for d in dimensions if affine(n) == affine(d.scalar).scale(d.multiple)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The definition of a tensor that only counts, of a shape and dtype: along its last axis from `first` on, or 1
+    everywhere where that is None."""
+
+    shape: tuple[Size, ...]
+    dtype: DType
+    first: Size | None
+
+    def __call__(self, call: Call) -> Tensor:
+        return compute(call.name, self.shape, (), self._element)
+
+    def _element(self, *at: Expr) -> Expr:
+        return Const(1, self.dtype) if self.first is None else (number(self.first) + at[-1]).cast(self.dtype)
+
+
+def _made(value: Value, dimensions: Sequence[Dimension]) -> Counted | None:
+    """The definition of an input that only counts: a mask of what is there and what comes, and the positions of what
+    comes. None for others."""
+    past = next((d for d in dimensions if d.after is not None and not _is_same(d)), None)
+    if past is None or value.dtype not in (I32, I64) or not value.shape:
+        return None
+    length = size(past.scalar * past.multiple)
+    assert past.after is not None
+    if value.name == "attention_mask" and equal(value.shape[-1], past.after):
+        return Counted(value.shape, value.dtype, None)
+    new = size(number(past.after) - length)
+    if value.name in ("position_ids", "cache_position") and equal(value.shape[-1], new):
+        return Counted(value.shape, value.dtype, length)
+    return None
+
+
+def _is_same(d: Dimension) -> bool:
+    """Whether runs leave a length as it is."""
+    assert d.after is not None
+    return bool(equal(d.after, size(d.scalar * d.multiple)))
+
+
+def _computed(graph: Graph, value: Value, made: Counted) -> Graph:
+    """`graph` with a node in place of the input `value`."""
+    node = Node("Counted", value.name, (), (value,), {}, 1, domain="states", definition=made)
+    return replace(graph, inputs=tuple(v for v in graph.inputs if v is not value), nodes=(node, *graph.nodes))
