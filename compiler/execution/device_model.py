@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from itertools import groupby
 from math import prod
@@ -26,6 +27,8 @@ from ..values.dlpack import DeviceArray, Exchanged, borrow
 from ..values.ports import check_out, copy_out
 from .arrange import arrange
 from .device import Device, RecordingDevice, SharingDevice
+from .sessions import Session, StatefulModel, StatesOf
+from .swapped_states import DeviceStates, KeptStates, SwappedStates
 
 Array = np.ndarray
 
@@ -54,7 +57,7 @@ class Host(Protocol):
         ...
 
 
-class DeviceModel:
+class DeviceModel(StatefulModel):
     """A device program on a device, with the interface of NativeModel: runs of several threads wait for each other. Its
     device memory is freed by `close`, or when it is garbage."""
 
@@ -81,6 +84,8 @@ class DeviceModel:
         self._steps = self._joined(program.steps)
         self._calls = {id(call): number for number, call in enumerate(program.calls)}
         self._given: list[Any] = []
+        self._states = DeviceStates(program.states, self._read, self._write)
+        self._kept = KeptStates(tuple(p.spec for p in program.states), program.dimensions)
 
     @overload
     def run(
@@ -108,14 +113,48 @@ class DeviceModel:
             check_out(specs, out)
             if output == "device":
                 raise InputError("out=: arrays of the processor's memory; leave output='device' out, or this")
+        session = self._own() if self.program.states else None
+        if output == "host":
+            return self.run_in(session, inputs, out)
         with self._lock:
-            self._upload(inputs)
-            self._play(self._steps, self._carry_out)
-            check_refusals(self.program.refusals, self._scalars.__getitem__)
-            if output == "device":
-                return {p.spec.name: self._keep(p) for p in self.program.outputs}
+            self._carry_out_run(session, inputs)
+            return {p.spec.name: self._keep(p) for p in self.program.outputs}
+
+    def run_in(
+        self, session: Session | None, inputs: Mapping[str, object], out: Mapping[str, Array] | None
+    ) -> dict[str, Array]:
+        with self._lock:
+            self._carry_out_run(session, inputs)
             results = {p.spec.name: self._output(p) for p in self.program.outputs}
-        return copy_out(specs, results, out)
+        return copy_out([p.spec for p in self.program.outputs], results, out)
+
+    def _carry_out_run(
+        self, session: Session | None, inputs: Mapping[str, object], carry_out: Callable[[_Leaf], None] | None = None
+    ) -> None:
+        """A run as it is, or step by step."""
+        self._upload(inputs, session)
+        if session is not None:
+            assert isinstance(session.memory, SwappedStates)
+            session.begin()
+            self._states.bring(session.memory)
+        if carry_out is None:
+            self._play(self._steps, self._carry_out)
+        else:
+            self._play(self.program.steps, carry_out)
+        check_refusals(self.program.refusals, self._scalars.__getitem__)
+        if session is not None:
+            session.end(self._scalars)
+
+    @property
+    def kept(self) -> StatesOf:
+        return self._kept
+
+    @property
+    def lock(self) -> AbstractContextManager[object]:
+        return self._lock
+
+    def new_memory(self) -> SwappedStates:
+        return SwappedStates(self._states)
 
     def _check_shared(self) -> None:
         """InputError unless all outputs can stay on the device."""
@@ -155,8 +194,7 @@ class DeviceModel:
                 durations[id(step)] += (time.perf_counter() - start) * 1e3 / times
 
         with self._lock:
-            self._upload(inputs)
-            self._play(self.program.steps, carry_out)
+            self._carry_out_run(self._own() if self.program.states else None, inputs, carry_out)
         return [(s.name, durations[id(s)]) for s in timed]
 
     def time(self, inputs: Mapping[str, object], seconds: float) -> float:
@@ -174,7 +212,7 @@ class DeviceModel:
                 runs += 1
         return spent * 1e3 / runs
 
-    def _upload(self, inputs: Mapping[str, object]) -> None:
+    def _upload(self, inputs: Mapping[str, object], session: Session | None = None) -> None:
         if self._closed:
             raise InputError(f"{self.backend}: the model is closed; compile it again")
         ports = self.program.inputs
@@ -182,7 +220,8 @@ class DeviceModel:
         copied = {p: read_input(p.spec, inputs[p.spec.name]) for p in ports if not self._take(p, inputs[p.spec.name])}
         self._given = [copied[p].flat[0] if p in copied and copied[p].size == 1 else None for p in ports]
         specs = [p.spec for p in copied]
-        self._scalars = bind_sizes(self.program.dimensions, specs, list(copied.values()))
+        lengths = None if session is None else session.lengths
+        self._scalars = bind_sizes(self.program.dimensions, specs, list(copied.values()), lengths)
         for p, a in copied.items():
             if p.value >= 0:
                 self._write(p.value, _spaced(p.spec, a), f"input {p.spec.name!r}")

@@ -12,7 +12,9 @@ from ..costs import WEBGL_COSTS, GpuCosts
 from ..dtypes import F32, I8, I16, I32, U8, U16, U32, DType
 from ..errors import CannotExpress
 from ..ir.forms import Transform, forms_of
-from ..ir.nodes import Buffer, Kernel
+from ..ir.nodes import Buffer, Kernel, Store
+from ..ir.rewrite import walk
+from ..ir.sizes import scalars_of
 from ..passes.count_work import count_work
 from ..passes.store_narrow import load_wide, store_narrow
 from ..program.device_program import DeviceKernel, Param, Placement, Subdimension
@@ -159,6 +161,13 @@ def _tile_multiple(kernel: Kernel, b: Buffer) -> int:
     return len(form.columns) if isinstance(form, Transform) else 1
 
 
+def _elements_of_row(kernel: Kernel) -> int:
+    """Neighbours in memory that a kernel that writes a part of its result writes all, or none of them."""
+    store = next(n for n in walk(kernel.body) if isinstance(n, Store) and n.buffer is kernel.params[-1])
+    axis = max(d for d, index in enumerate(store.indices) if scalars_of(index))
+    return prod(store.buffer.shape[axis + 1 :])
+
+
 def _check(naive: Kernel, kernel: Kernel, places: Mapping[Buffer, Placement]) -> None:
     """CannotExpress for types and sizes that textures and shaders do not support."""
     wrong: set[DType] = {b.dtype for b in naive.params} - {F32, I32, U32, *TEXELS}
@@ -170,10 +179,10 @@ def _check(naive: Kernel, kernel: Kernel, places: Mapping[Buffer, Placement]) ->
         raise CannotExpress(f"it reads {len(kernel.params) - 1} tensors, and a shader at most {UNITS} textures")
     if kernel.row and places[kernel.params[-1]].tile:
         raise CannotExpress("it writes a part of what is held as an image")
-    if kernel.row and prod(kernel.params[-1].shape[1:]) % TEXEL:
-        raise CannotExpress("it writes a row of a stack, which is no whole number of texels")
+    if kernel.row and _elements_of_row(naive) % TEXEL:
+        raise CannotExpress("it writes rows of a tensor, which are no whole number of texels")
     if kernel.row and places[kernel.params[-1]].layers > 1:
-        raise CannotExpress("it writes a row of a stack that takes several layers of a texture")
+        raise CannotExpress("it writes rows of a tensor that takes several layers of a texture")
     if places[kernel.params[-1]].layers > TILE:
         raise CannotExpress("its result is larger than the textures that one draw can write")
     if any(p.layers > LAYERS for p in places.values()):

@@ -54,6 +54,7 @@ def compile_for_device(
                 yield _launch(model, s, groups.numbers[s], launches[s], tensors.numbers, constants)
             yield from places.measures(s.groups if isinstance(s, Segment) else (s,))
 
+    states = dict(model.tensors.state_tensors)
     steps = places.around(map_runs(partition.steps, carry_out))  # type: ignore[arg-type]
     steps = place_measures(steps, model.reported, host.scalars.keys() if host else set(), places.carried)
     return DeviceProgram(
@@ -65,15 +66,27 @@ def compile_for_device(
         constants=constants.uploads,
         prepare=constants.prepare,
         steps=steps,
-        inputs=tuple(_input(name, t, tensors.numbers, offsets) for name, t in model.tensors.inputs),
+        inputs=tuple(_input(name, t, tensors.numbers, offsets) for name, t in _given(model)),
         outputs=tuple(
             _output(name, t, owner_of(t, model.aliases), partition, tensors.numbers, offsets)
             for name, t in model.tensors.outputs
+            if t not in states.values()
+        ),
+        states=tuple(
+            Port(TensorSpec(name, t.dtype, t.shape, -1, t.extents), tensors.numbers[t])
+            for name, t in model.tensors.inputs
+            if t in states
         ),
         host=host,
         dimensions=model.tensors.dimensions,
         refusals=model.tensors.refusals,
     )
+
+
+def _given(model: Lowered) -> list[tuple[str, Tensor]]:
+    """The inputs that a run is given."""
+    states = dict(model.tensors.state_tensors)
+    return [(name, t) for name, t in model.tensors.inputs if t not in states]
 
 
 class _Places:
@@ -97,7 +110,7 @@ class _Places:
 
     def of(self, t: Tensor) -> ScalarLocation:
         owner = owner_of(t, self._model.aliases)
-        inputs = [t for _, t in self._model.tensors.inputs]
+        inputs = [t for _, t in _given(self._model)]
         if owner in inputs:
             return ScalarLocation(input=inputs.index(owner))
         if owner in self._partition.results:

@@ -41,13 +41,14 @@ def host_model(model: Lowered, partition: HostPartition) -> Lowered:
     dimensions, and tests refusals.
     """
     order = [i for s in partition.segments for i in s.groups]
-    inputs = tuple((name, t) for name, t in model.tensors.inputs if t in partition.on_host)
+    states = dict(model.tensors.state_tensors)
+    inputs = tuple((name, t) for name, t in model.tensors.inputs if t in partition.on_host and t not in states)
     outputs = tuple((name, t) for name, t in model.tensors.outputs if owner_of(t, model.aliases) in partition.results)
     scalars = dict.fromkeys(s for i in order for s in model.kernels[i].scalars)
     dimensions = tuple(Dimension(s.name, s) for s in scalars)
     return replace(
         model,
-        tensors=replace(model.tensors, inputs=inputs, outputs=outputs, dimensions=dimensions, refusals=()),
+        tensors=replace(model.tensors, inputs=inputs, outputs=outputs, dimensions=dimensions, refusals=(), states=()),
         groups=tuple(model.groups[i] for i in order),
         kernels=tuple(model.kernels[i] for i in order),
         stored=_place(model, partition),

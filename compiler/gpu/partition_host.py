@@ -85,7 +85,8 @@ class _Links:
 
     def __init__(self, model: Lowered) -> None:
         self._aliases = model.aliases
-        self.inputs = {t for _, t in model.tensors.inputs}
+        self.states = {before for before, _ in model.tensors.state_tensors}
+        self.inputs = {t for _, t in model.tensors.inputs} - self.states
         self.outputs = {self.owner(t) for _, t in model.tensors.outputs}
         self.computed = [self.owner(g.output) for g in model.groups]
         self.writers: dict[Tensor, list[int]] = {}
@@ -93,10 +94,8 @@ class _Links:
             self.writers.setdefault(t, []).append(i)
         self.reads = [tuple(dict.fromkeys(self.owner(t) for t in g.reads if not t.is_constant)) for g in model.groups]
         self.scalars = [frozenset(map(self.owner, model.sources.get(g.output, ()))) for g in model.groups]
-        self.before = [
-            frozenset(w for t in (*reads, *scalars) for w in self.writers.get(t, ()))
-            for reads, scalars in zip(self.reads, self.scalars, strict=True)
-        ]
+        place = {i: at for at, i in enumerate(leaves(model.steps))}
+        self.before = [self._due(i, place) for i in range(len(self.computed))]
         after: list[set[int]] = [set() for _ in self.computed]
         for i, makers in enumerate(self.before):
             for m in makers:
@@ -105,6 +104,17 @@ class _Links:
 
     def owner(self, t: Tensor) -> Tensor:
         return owner_of(t, self._aliases)
+
+    def _due(self, i: int, place: Mapping[int, int]) -> frozenset[int]:
+        """The groups that group `i` waits for: those that write what it reads, and of a state, whose memory the run
+        before has written, too, those that stand before it, with those that read what it writes over."""
+        read = {*self.reads[i], *self.scalars[i]}
+        due = {w for t in read for w in self.writers.get(t, ()) if t not in self.states or place[w] < place[i]}
+        written = self.computed[i]
+        if written in self.states:
+            due |= {r for r, reads in enumerate(self.reads) if written in reads and place[r] < place[i]}
+            due |= {w for w in self.writers[written] if place[w] < place[i]}
+        return frozenset(due)
 
 
 def _of_sizes_alone(model: Lowered, links: _Links, *, host: bool) -> dict[int, str]:
@@ -177,8 +187,8 @@ class _Call:
 
 
 def _divide(model: Lowered, links: _Links, reasons: Mapping[int, str], *, host_first: bool) -> HostPartition:
-    """The groups of a model on the two sides. Memory that groups on both sides write is the device's: the host reads it
-    back, and uploads what it writes."""
+    """The groups of a model on the two sides. States, and memory that groups on both sides write, are the device's: the
+    host reads them back, and uploads what it writes."""
 
     def calls(groups: Sequence[int], nested: bool) -> Iterator[int | _Call]:
         turns = _in_order(groups, reasons) if nested else _turns(groups, links, reasons, host_first)
@@ -186,7 +196,8 @@ def _divide(model: Lowered, links: _Links, reasons: Mapping[int, str], *, host_f
             yield from (_Call(c, nested) for c in _calls(turn, links)) if turn[0] in reasons else turn
 
     planned: StepsOf[int | _Call] = map_runs(model.steps, calls)
-    results = frozenset(t for t, writers in links.writers.items() if all(i in reasons for i in writers))
+    computed_there = {t for t, writers in links.writers.items() if all(i in reasons for i in writers)}
+    results = frozenset(computed_there - links.states)
     device_reads = frozenset(t for i, reads in enumerate(links.reads) if i not in reasons for t in reads)
     from_inputs = frozenset(links.inputs & {t for i in reasons for t in links.reads[i]})
     held, first = from_inputs, 0
@@ -210,7 +221,7 @@ def _divide(model: Lowered, links: _Links, reasons: Mapping[int, str], *, host_f
     steps = map_runs(planned, carried_out)  # type: ignore[arg-type]
     on_host = from_inputs.union(*(s.reads for s in segments.values()), (links.computed[i] for i in reasons))
     on_device = device_reads.union(
-        links.outputs - results, (t for i, t in enumerate(links.computed) if i not in reasons)
+        links.outputs - results, links.states, (t for i, t in enumerate(links.computed) if i not in reasons)
     )
     return HostPartition(steps, reasons, on_host, on_device, results)
 

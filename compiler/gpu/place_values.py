@@ -34,6 +34,8 @@ def place_values(model: Lowered, partition: HostPartition, tensors: DeviceTensor
     inputs, outputs = (
         [t for _, t in ports if t in tensors.numbers] for ports in (model.tensors.inputs, model.tensors.outputs)
     )
+    states = [before for before, _ in model.tensors.state_tensors]
+    outputs += states
     outputs += [owner for t in model.observed if (owner := owner_of(t, model.aliases)) in tensors.numbers]
     line: Timeline[int | Segment] = timeline(partition.steps, lambda s: _access(model, s))
     on_host = [t for a in line.accesses for t in (*a.reads, *a.writes) if t not in tensors.numbers]
@@ -43,13 +45,14 @@ def place_values(model: Lowered, partition: HostPartition, tensors: DeviceTensor
         size = storage_bytes(model.layouts[t].physical_shape, types.of(t), tensors.placements[owner])
         if owner in needs:
             size = max(size, needs[owner].size)
-        needs[owner] = Need(size, ranges[owner].first, ranges[owner].last, _kind(model, owner, tensors, types))
+        kind = owner if owner in states else _kind(model, owner, tensors, types)
+        needs[owner] = Need(size, ranges[owner].first, ranges[owner].last, kind)
     chosen, sizes = plan_storages(list(needs.values()))
     storage = dict(zip(needs, chosen, strict=True))
     storages = []
     for number, size in enumerate(sizes):
         t = next(t for t in needs if storage[t] == number)
-        storages.append(Storage(size, types.of(t), tensors.placements[t]))
+        storages.append(Storage(size, types.of(t), tensors.placements[t], state=t in states))
     values = (
         DeviceValue(t.name, storage[owner], t.dtype, model.layouts[t].physical_shape, ranges[owner])
         for t, owner in tensors.owners.items()

@@ -429,9 +429,9 @@ class Origin:
 @dataclass(frozen=True, slots=True)
 class Kernel:
     """`params` are the global buffers, inputs first; `outputs` says how many of them, at the end, are written.
-    `scalars` are the integers that a launch passes, all that occur in the body. With `row` a launch writes one row of
-    its result, a stack, by the number of an iteration, and leaves the others as they are. `forms` say what each of its
-    outputs is; a kernel that a schedule has made has none."""
+    `scalars` are the integers that a launch passes, all that occur in the body. With `row` a launch writes some rows of
+    its result, where scalars say, and leaves the others as they are: one of a stack, or those behind others. `forms`
+    say what each of its outputs is; a kernel that a schedule has made has none."""
 
     name: str
     params: tuple[Buffer, ...]

@@ -66,12 +66,14 @@ class Subdimension:
 @dataclass(frozen=True, slots=True)
 class Storage:
     """Device memory. `bytes` of a buffer, or of all texels of the texture `placement` describes; `dtype` is one of
-    float32, int32, uint32. `prepare_only`: not needed after `prepare`."""
+    float32, int32, uint32. `prepare_only`: not needed after `prepare`. `state`: of each session its own, which outlives
+    a run."""
 
     bytes: int
     dtype: DType
     placement: Placement | None = None
     prepare_only: bool = False
+    state: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +226,8 @@ Steps = Sequence[Step]
 @dataclass(frozen=True, slots=True)
 class DeviceProgram:
     """`backend` is the name of its target. `host` has a segment for each of the calls among `steps`, in order;
-    `dimensions` are the sizes that each run decides, `refusals` the branches that none may take.
+    `dimensions` are the sizes that each run decides, `refusals` the branches that none may take, `states` the inputs
+    that the run before has left on the device.
 
     The values of scalars are known outside of the device: those of dimensions by the arrays of a run, counters of
     loops, and what is measured.
@@ -243,6 +246,7 @@ class DeviceProgram:
     host: Program | None = None
     dimensions: tuple[Dimension, ...] = ()
     refusals: tuple[Refusal, ...] = ()
+    states: tuple[Port, ...] = ()
 
     @property
     def work(self) -> tuple[Launch | HostCall, ...]:
@@ -270,7 +274,7 @@ class DeviceProgram:
 
     @property
     def bytes(self) -> int:
-        """Device memory after load."""
+        """Device memory after load, with the states of one session."""
         return sum(s.bytes for s in self.storages if not s.prepare_only)
 
 

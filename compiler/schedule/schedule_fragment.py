@@ -15,7 +15,7 @@ from math import prod
 
 from ..choices import DEFAULT, Choices
 from ..errors import InternalError
-from ..ir.affine import flat_offset
+from ..ir.affine import affine, flat_offset
 from ..ir.construct import all_of
 from ..ir.facts import Facts, range_of_sum
 from ..ir.forms import Contraction, Transform
@@ -66,7 +66,9 @@ def schedule_fragment(kernel: Kernel, replacements: Replacements, bands: int = 1
     out = replaced[kernel.params[-1]]
     element = _image(out, tile, bands) if tile else _line(store.buffer)
     at = invert_store(store, loops, element.indices, kernel.name)
-    live = _live(store, loops, at, element, row=kernel.row)
+    live = _live(store, loops, at, element)
+    if kernel.row:
+        live = [*_in_part(store, loops, at, element), *live]
     inner = _redirect(substitute(inner, at), kernel, replacements, element)
     inner = _transform(kernel, inner, at, element.tiles) or _tiled(expand_entries(inner), element.tiles, choices)
     inner = block_products(inner) if _is_contraction(kernel) else block_sums(inner)
@@ -163,11 +165,29 @@ def _in_rows(stmt: Stmt, texel: Var, live: Sequence[Binary]) -> tuple[Stmt, tupl
     return (For(layer, stmt, LoopKind.UNROLL) if layers > 1 else substitute(stmt, {layer: Const(0)})), (x, y)
 
 
-def _live(store: Store, loops: Sequence[Var], at: Mapping[Var, Expr], element: Element, *, row: bool) -> list[Binary]:
-    """Conditions that hold for every fragment of which an element is part of the result: in dimensions that are longer
-    in memory, and where the result is one row of it."""
+def _in_part(store: Store, loops: Sequence[Var], at: Mapping[Var, Expr], element: Element) -> list[Binary]:
+    """Conditions that hold for every fragment of which an element is stored, where a kernel stores one row of an axis,
+    or some from one on."""
     first: dict[Var, Expr] = {v: Const(0) for v in element.tiles}
-    conditions = [Binary("==", substitute(element.indices[0], first), store.indices[0])] if row else []
+    conditions: list[Binary] = []
+    for index, here, extent in zip(store.indices, element.indices, store.buffer.shape, strict=True):
+        moving = free_vars(index) & set(loops)
+        if not moving and extent > 1:
+            conditions.append(Binary("==", substitute(here, first), index))
+        for v in moving:
+            if affine(index) != affine(v):
+                place = simplify_expr(substitute(at[v], first))
+                conditions.append(Binary("<=", Const(0), place))
+                if v.length is None:
+                    conditions.append(Binary("<", place, Const(v.extent)))
+    return conditions
+
+
+def _live(store: Store, loops: Sequence[Var], at: Mapping[Var, Expr], element: Element) -> list[Binary]:
+    """Conditions that hold for every fragment of which an element is part of the result, in dimensions that are longer
+    in memory."""
+    first: dict[Var, Expr] = {v: Const(0) for v in element.tiles}
+    conditions: list[Binary] = []
     stride = store.buffer.size
     whole = True
     for extent, index in zip(store.buffer.shape, store.indices, strict=True):
