@@ -161,11 +161,11 @@ def _tile_multiple(kernel: Kernel, b: Buffer) -> int:
     return len(form.columns) if isinstance(form, Transform) else 1
 
 
-def _elements_of_row(kernel: Kernel) -> int:
-    """Neighbours in memory that a kernel that writes a part of its result writes all, or none of them."""
+def _rows(kernel: Kernel) -> tuple[str, int]:
+    """The part of its result that a kernel writes, and its neighbours in memory of which it writes all, or none."""
     store = next(n for n in walk(kernel.body) if isinstance(n, Store) and n.buffer is kernel.params[-1])
     axis = max(d for d, index in enumerate(store.indices) if scalars_of(index))
-    return prod(store.buffer.shape[axis + 1 :])
+    return "a row of a stack" if axis == 0 else "a row of a state", prod(store.buffer.shape[axis + 1 :])
 
 
 def _check(naive: Kernel, kernel: Kernel, places: Mapping[Buffer, Placement]) -> None:
@@ -179,10 +179,12 @@ def _check(naive: Kernel, kernel: Kernel, places: Mapping[Buffer, Placement]) ->
         raise CannotExpress(f"it reads {len(kernel.params) - 1} tensors, and a shader at most {UNITS} textures")
     if kernel.row and places[kernel.params[-1]].tile:
         raise CannotExpress("it writes a part of what is held as an image")
-    if kernel.row and _elements_of_row(naive) % TEXEL:
-        raise CannotExpress("it writes rows of a tensor, which are no whole number of texels")
-    if kernel.row and places[kernel.params[-1]].layers > 1:
-        raise CannotExpress("it writes rows of a tensor that takes several layers of a texture")
+    if kernel.row:
+        what, elements = _rows(naive)
+        if elements % TEXEL:
+            raise CannotExpress(f"it writes {what}, which is no whole number of texels")
+        if places[kernel.params[-1]].layers > 1:
+            raise CannotExpress(f"it writes {what} that takes several layers of a texture")
     if places[kernel.params[-1]].layers > TILE:
         raise CannotExpress("its result is larger than the textures that one draw can write")
     if any(p.layers > LAYERS for p in places.values()):

@@ -46,15 +46,14 @@ def _lower(graph: Graph, defined: Definition) -> TensorProgram:
         results = define(node, tensors, record, refuse=refuse)
         for value, t in zip(node.outputs, results, strict=False):
             if value is not None:
-                computed.append(t)
                 tensors[value] = t
     outputs = []
     for v in graph.outputs:
         t = tensors[v]
         if t.body is None or t.is_constant:  # a constant or an input: the output needs memory of its own
             t = compute(v.name, t.shape, (t,), lambda *i, source=t: source.read(i))
-            computed.append(t)
             origins.add((t,), Origin((v.name,), ("Identity",)))
+        computed.append(t)
         outputs.append((v.name, t))
     inputs = tuple((v.name, tensors[v]) for v in graph.inputs)
     for v, text in graph.refusals:

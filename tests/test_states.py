@@ -1,0 +1,185 @@
+"""States, which outlive a run, on every target, and sessions of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import webnn_compile
+from drivers import need_driver
+from state_rows import ROWS, Row
+from webnn_compile.errors import InputError
+from webnn_compile.program.states import StateFullError
+
+TARGETS = ("native", "wasm", "wasm-relaxed", "webgpu", "webgl", "opencl", "cuda")
+
+
+def _compiled(row: Row, target: str = "native", **options: object):
+    need_driver(target)
+    return webnn_compile.compile(row.model, target, dims=row.dims, states=row.pairs, **options)
+
+
+def _named(name: str) -> Row:
+    return next(r for r in ROWS if r.name == name)
+
+
+GROWING = _named("rows of four behind others, in the middle of three dimensions, and along the first")
+CELL = _named("a cell")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("row", ROWS, ids=lambda r: r.name)
+def test_runs_find_what_those_before_have_left(row: Row, target: str) -> None:
+    model = _compiled(row, target)
+    for given, results, states in row.runs(12):
+        got = model.run(given)
+        assert got.keys() == results.keys()
+        for name, want in results.items():
+            np.testing.assert_allclose(got[name], want, rtol=1e-4, atol=1e-4)
+        saved = model.save_state()
+        assert saved.keys() == states.keys()
+        for name, want in states.items():
+            assert saved[name].dtype == want.dtype
+            np.testing.assert_allclose(saved[name], want, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("target", ["native", "wasm", "webgl", "webgpu"])
+@pytest.mark.parametrize("row", [GROWING, CELL], ids=lambda r: r.name)
+def test_sessions_are_apart(row: Row, target: str) -> None:
+    model = _compiled(row, target)
+    sessions = [model, *(model.session() for _ in range(3))]
+    every = [row.runs(6, seed) for seed in range(4)]
+    for _ in range(6):
+        for session, runs in zip(sessions, every, strict=True):
+            given, results, _ = next(runs)
+            got = session.run(given)
+            for name, want in results.items():
+                np.testing.assert_allclose(got[name], want, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("target", ["native", "wasm", "webgl", "webgpu"])
+@pytest.mark.parametrize("row", [GROWING, CELL], ids=lambda r: r.name)
+def test_states_are_saved_and_loaded_forked_and_reset(row: Row, target: str) -> None:
+    model = _compiled(row, target)
+    runs = list(row.runs(5))
+    for given, _, _ in runs[:3]:
+        model.run(given)
+    saved, fork, position = model.save_state(), model.fork(), model.position
+    assert position
+    first = [model.run(given) for given, _, _ in runs[3:]]
+    model.load_state(saved)
+    assert row is CELL or model.position == position
+    again = [model.run(given) for given, _, _ in runs[3:]]
+    forked = [fork.run(given) for given, _, _ in runs[3:]]
+    other = model.session()
+    other.load_state(saved)
+    loaded = [other.run(given) for given, _, _ in runs[3:]]
+    model.reset()
+    assert model.position == 0
+    for session in (again, forked, loaded):
+        for one, two in zip(first, session, strict=True):
+            for name in one:
+                np.testing.assert_array_equal(one[name], two[name])
+    for given, results, _ in runs:
+        got = model.run(given)
+        for name, want in results.items():
+            np.testing.assert_allclose(got[name], want, rtol=1e-4, atol=1e-4)
+
+
+def test_rows_are_dropped_and_come_again() -> None:
+    model = _compiled(GROWING)
+    given = [g for g, _, _ in GROWING.runs(4)]
+    for g in given[:2]:
+        model.run(g)
+    here = model.position
+    wanted = [model.run(g) for g in given[2:]]
+    model.rewind(model.position - here)
+    assert model.position == here
+    for g, want in zip(given[2:], wanted, strict=True):
+        for name, a in model.run(g).items():
+            np.testing.assert_array_equal(a, want[name])
+    with pytest.raises(InputError, match=r"the states have \d+ rows"):
+        model.rewind(model.position + 1)
+    with pytest.raises(InputError, match="have no rows"):
+        _compiled(CELL).rewind(1)
+
+
+@pytest.mark.parametrize("target", ["native", "wasm", "webgl"])
+def test_a_run_beyond_the_capacity_computes_nothing(target: str) -> None:
+    model = _compiled(GROWING, target)
+    x = np.ones((1, 3, 3, 4), np.float32)
+    while model.position <= 40:
+        model.run({"x": x})
+    full = model.save_state()
+    with pytest.raises(StateFullError, match="P is 42, and the model was compiled for at most 40"):
+        model.run({"x": x})
+    assert model.position == 42
+    for name, a in model.save_state().items():
+        np.testing.assert_array_equal(a, full[name])
+    model.rewind(2)
+    model.run({"x": x})
+
+
+def test_wrong_inputs_leave_the_states() -> None:
+    model = _compiled(CELL)
+    given = [g for g, _, _ in CELL.runs(2)]
+    model.run(given[0])
+    with pytest.raises(InputError, match="expected float32"):
+        model.run({"x": np.zeros((3, 4), np.float32)})
+    with pytest.raises(InputError, match="expected exactly"):
+        model.load_state({})
+    with pytest.raises(InputError, match="expected float32"):
+        model.load_state({"h": np.zeros((3, 4), np.float32)})
+    results = list(CELL.runs(2))[1][1]
+    np.testing.assert_allclose(model.run(given[1])["y"], results["y"], rtol=1e-5, atol=1e-5)
+
+
+def test_a_state_that_grows_is_not_copied() -> None:
+    """A launch stores its new rows, and none copies what is there."""
+    program = _compiled(GROWING, cache=False).program
+    assert not any("back" in launch.name or "copy" in launch.name for launch in program.launches)
+    stored = [k for k in program.kernels if k.row]
+    assert len(stored) == 2
+
+
+def test_without_states_there_is_nothing_to_keep() -> None:
+    model = webnn_compile.compile(CELL.model)
+    assert [s.name for s in model.program.inputs] == ["x", "h"]
+    with pytest.raises(InputError, match="compile it with states"):
+        model.reset()
+
+
+@pytest.mark.parametrize(
+    ("pairs", "dims", "text"),
+    [
+        (["h"], {}, "give INPUT=OUTPUT"),
+        (["h*=h2"], {}, "give INPUT=OUTPUT"),
+        (["h=h2", "none"], {}, "give INPUT=OUTPUT"),
+        (["k=h2"], {}, "no such input and output; inputs: ['x', 'h']; outputs: ['y', 'h2']"),
+        (["h=h2", "x=h2"], {}, "the output 'h2' is that of state 'h=h2', too"),
+        (["h=h2", "h=y"], {}, "the input 'h' is that of state 'h=h2', too"),
+    ],
+)
+def test_pairs_that_are_no_states(pairs: list[str], dims: dict[str, int], text: str) -> None:
+    with pytest.raises(InputError) as error:
+        webnn_compile.compile(CELL.model, states=pairs, dims=dims)
+    assert text in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "pairs", "dims", "text"),
+    [
+        ("rows behind others", ["p=p2"], {"S": 2, "P": (1, 9)}, "give --dim P=0..9"),
+        ("rows behind others", ["p=p2"], {"S": 2, "P": 3}, "has to be a dimension of its own"),
+        ("integers that count", ["n=y"], {}, "the input is int64[1], the output float32[3]"),
+    ],
+)
+def test_states_that_do_not_fit(name: str, pairs: list[str], dims: dict[str, object], text: str) -> None:
+    with pytest.raises(InputError) as error:
+        webnn_compile.compile(_named(name).model, states=pairs, dims=dims)
+    assert text in str(error.value)
+
+
+@pytest.mark.parametrize("target", ["c"])
+def test_sources_of_c_keep_nothing(target: str) -> None:
+    with pytest.raises(webnn_compile.errors.UnsupportedError, match="compile with --state none"):
+        _compiled(CELL, target)
