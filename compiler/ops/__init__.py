@@ -23,6 +23,7 @@ from .products import (
     fused,
     linear,
     packed_attention,
+    rotary_embedding,
 )
 from .quantisation import (
     block_quantized,
@@ -38,6 +39,7 @@ from .reductions import (
     fused_normalisation,
     layer_normalisation,
     normalisation,
+    onnxruntime_normalisation,
     pooling,
     reduction,
     softmax,
@@ -82,6 +84,7 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         reshaping,
         resize,
         roi_align,
+        rotary_embedding,
         scanning,
         scattering,
         selecting,
@@ -98,9 +101,10 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         quantized,
         quantized_linear,
         block_quantized,
+        rotary_embedding,
     ),
     "ai.onnx.ml": (features, linear_models, support_vectors, trees),
-    OWN_DOMAIN: (boxes, dequantized_products, look_up, picture, sound, storage),
+    OWN_DOMAIN: (boxes, dequantized_products, look_up, onnxruntime_normalisation, picture, sound, storage),
 }
 """By domain ("" for ai.onnx), the files that define its operators."""
 

@@ -172,7 +172,7 @@ def test_text_constant() -> None:
         ("QOrderedMatMul", "com.microsoft", "; quantize in the form of QuantizeLinear and DequantizeLinear"),
         ("BeamSearch", "com.microsoft", "; it calls a decoder again and again: compile the decoder's own model"),
         (
-            "MultiHeadAttention",
+            "SparseAttention",
             "com.microsoft",
             "or its model builder wrote it: export the network with torch.onnx.export alone",
         ),

@@ -1,11 +1,13 @@
-"""Rows of com.microsoft's normalisations of sums."""
+"""Rows of com.microsoft's normalisations of sums, and of those that onnxruntime has in the default domain."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from op_cases._arrays import Arrays
-from op_table import Array, Case
+from op_table import Array, Case, reference
+from webnn_compile.ops.call import OWN_DOMAIN
 
 _a = Arrays(51)
 _x = _a.normal
@@ -22,6 +24,12 @@ def _skip(id: str, *inputs: Array | None, op: str = "SkipLayerNormalization", **
 
 def _rms(id: str, *inputs: Array | None, **given: Any) -> Case:
     return _skip(f"simplified-{id}", *inputs, op="SkipSimplifiedLayerNormalization", **given)
+
+
+def _own(id: str, op: str, *inputs: Array, outputs: int = 1, **attributes: Any) -> Case:
+    """An operator that is the compiler's own once the importer has met it in the default domain."""
+    case = Case(f"onnxruntime-{id}", op, inputs, {"epsilon": 1e-3} | attributes, 12, outputs=outputs)
+    return replace(case, domain=OWN_DOMAIN, expected=tuple(reference(case)))
 
 
 def _embed(id: str, *inputs: Array | None, **given: Any) -> Case:
@@ -51,6 +59,10 @@ CASES = [
     _rms("scale-alone", _x(2, 3, 7), _x(1, 3, 7), _x(7)),
     _rms("tokens", _x(3, 7), _x(3, 7), _x(7), outputs=4, absent=frozenset({1, 2})),
     _case("skip-simplified-default-epsilon", "SkipSimplifiedLayerNormalization", *_SMALL, _x(7)),
+    _own("layernorm", "LayerNormalization", _x(2, 3, 7), _x(7), _x(7), outputs=3),
+    _own("layernorm-axis", "LayerNormalization", _x(2, 3, 7), _x(3, 7), axis=1),
+    _own("simplified", "SimplifiedLayerNormalization", _x(2, 3, 7), _x(7), axis=-1, outputs=2, stash_type=1),
+    _own("simplified-axis", "SimplifiedLayerNormalization", _x(2, 3, 7), _x(3, 7), axis=1, outputs=2),
     _embed("words", _ids(6), None, _WORDS, _POSITIONS, None, _SCALE, _SHIFT),
     _embed("segments", _ids(6), _ids(3), _WORDS, _POSITIONS, _SEGMENTS, _SCALE, _SHIFT),
     _embed("first-segment", _ids(6), None, _WORDS, _POSITIONS, _SEGMENTS, _SCALE, _SHIFT),

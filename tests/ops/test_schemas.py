@@ -41,6 +41,7 @@ UNREAD_ATTRIBUTES: Mapping[tuple[str, str], str] = {
     ("com.microsoft.Attention", "rotary_embedding_dim"): "of do_rotary alone, which is refused",
     ("com.microsoft.EmbedLayerNormalization", "mask_index_type"): "of the inference of shapes alone",
     ("com.microsoft.MatMulNBits", "accuracy_level"): "it allows coarser arithmetic",
+    ("com.microsoft.RotaryEmbedding", "scale"): "onnxruntime reads it nowhere, either",
 }
 """By operator and attribute: why its value changes no result."""
 

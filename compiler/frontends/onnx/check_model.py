@@ -8,6 +8,7 @@ import onnx
 from onnx import helper
 
 from ...errors import InputError, UnsupportedError
+from ...ops.call import OWN_DOMAIN
 from .read_model import Source
 
 OLDEST_OPSET = 7
@@ -15,10 +16,13 @@ _INITIALISERS_ALONE = 4
 """The version of ONNX's format from which on initialisers need not be inputs."""
 NOT_IN_OPSET = "not in this opset"
 """The domain that `check_model` sets for nodes of the default domain which its opset does not define."""
+OF_ONNXRUNTIME = ("LayerNormalization", "SimplifiedLayerNormalization")
+"""Operators that onnxruntime has in the default domain, whatever the opset: its optimiser and exporters write them."""
 
 
 def check_model(skeleton: onnx.ModelProto, source: Source) -> int:
-    """The opset of the default domain. Moves nodes that it does not define to the domain NOT_IN_OPSET.
+    """The opset of the default domain. Moves nodes that it does not define to the domain NOT_IN_OPSET, those
+    OF_ONNXRUNTIME to OWN_DOMAIN.
 
     Raises InputError for an invalid model, UnsupportedError for an opset that is too old or too new.
     """
@@ -43,19 +47,18 @@ def check_model(skeleton: onnx.ModelProto, source: Source) -> int:
 
 
 def _mark_unknown(nodes: Iterable[onnx.NodeProto], imports: MutableSequence[onnx.OperatorSetIdProto]) -> None:
-    """Moves nodes that the imported opset does not define to a domain that the checker ignores, and
-    writes the default domain in one way."""
+    """Moves nodes that the imported opset does not define to domains that the checker ignores, and writes the default
+    domain in one way."""
     for i in imports:
         i.domain = "" if i.domain == "ai.onnx" else i.domain
     version = next((i.version for i in imports if not i.domain), 1)
-    has_unknown = False
+    unknown: dict[str, None] = {}
     for node in all_nodes(nodes):
         node.domain = "" if node.domain == "ai.onnx" else node.domain
         if not node.domain and not onnx.defs.has(node.op_type, max_inclusive_version=version):
-            node.domain = NOT_IN_OPSET
-            has_unknown = True
-    if has_unknown:
-        imports.append(helper.make_opsetid(NOT_IN_OPSET, 1))
+            node.domain = OWN_DOMAIN if node.op_type in OF_ONNXRUNTIME else NOT_IN_OPSET
+            unknown[node.domain] = None
+    imports.extend(helper.make_opsetid(domain, 1) for domain in unknown)
 
 
 def _check_imports(imports: Iterable[onnx.OperatorSetIdProto], source: Source) -> None:

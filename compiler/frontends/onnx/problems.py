@@ -109,6 +109,16 @@ _OF_OPTIMISERS = ("Fused", "Skip", "Bias", "NhwcMaxPool", "Nchwc")
 _QUANTIZED = ("DynamicQuantize", "QOrdered")
 """How operators begin that quantizers write in the form of operators."""
 
+_OF_DECODERS = (
+    "DecoderMaskedSelfAttention",
+    "LinearAttention",
+    "MoE",
+    "PackedMultiHeadAttention",
+    "QMoE",
+    "SparseAttention",
+)
+"""Operators that onnxruntime's optimiser and its builder of decoders write, and that are not supported."""
+
 _SEARCHES = ("BeamSearch", "GreedySearch", "Sampling", "WhisperBeamSearch")
 """Operators of whole generations, which have encoder and decoder as subgraphs."""
 
@@ -121,7 +131,7 @@ def _other_export(domain: str, op: str) -> str | None:
         return "onnxruntime's optimiser wrote it: take the model from before it, or save it with ORT_DISABLE_ALL"
     if domain == "com.microsoft" and op in _SEARCHES:
         return "it calls a decoder again and again: compile the decoder's own model, whose tokens the page chooses"
-    if domain == "com.microsoft" and op in ("MultiHeadAttention", "LayerNormalization", "RotaryEmbedding"):
+    if domain == "com.microsoft" and op in _OF_DECODERS:
         return "onnxruntime's optimiser or its model builder wrote it: export the network with torch.onnx.export alone"
     return None
 

@@ -17,6 +17,7 @@ from ..movement.gather import to_int32
 from ..movement.joining import joined
 from ..reductions.reduce_axes import reduce_over
 from ..reductions.softmax import softmax_of
+from .heads import heads_joined, heads_of
 
 Q, K, V, MASK, PAST_KEY, PAST_VALUE, NONPAD = range(7)
 
@@ -115,26 +116,16 @@ def _by_heads(call: Call, index: int, attribute: str) -> Tensor:
         raise call.unsupported(
             f"input {index} has shape {shown(t.shape)}, and {attribute} is {heads}", "the model is invalid"
         )
-    batch, length, _ = t.shape
     whole = call.fixed(t, (2,))[0]
     size = whole // heads
     if size * heads != whole:
         raise call.unsupported(f"{whole} elements are not divided by {attribute}={heads}", "the model is invalid")
-    return compute(f"{t.name}.heads", (batch, heads, length, size), (t,), lambda b, h, i, d: t[b, i, h * size + d])
+    return heads_of(f"{t.name}.heads", t, heads, size)
 
 
 def _like_query(call: Call, t: Tensor) -> Tensor:
     """The result in the rank of the queries."""
     return t if call.input(Q).rank == 4 else heads_joined(call, t)
-
-
-def heads_joined(call: Call, t: Tensor) -> Tensor:
-    """(batch, heads, length, size) as (batch, length, heads * size)."""
-    batch, _, length, _ = t.shape
-    heads, size = call.fixed(t, (1, 3))
-    return compute(
-        f"{call.name}.joined", (batch, length, heads * size), (t,), lambda b, i, c: t[b, c // size, i, c % size]
-    )
 
 
 def _with_past(call: Call, t: Tensor, index: int, what: str) -> Tensor:

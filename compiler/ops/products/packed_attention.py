@@ -19,7 +19,8 @@ from ..call import Call
 from ..movement.joining import joined
 from ..quantisation.quantized_linear import mat_mul_integer_to_float
 from ..reductions.softmax import softmax_of
-from .attention import dot_products, heads_joined, weighted_sums
+from .attention import dot_products, weighted_sums
+from .heads import heads_joined, heads_of
 from .linear import mat_mul_of
 
 _LEAST = {F16: float(np.finfo(np.float16).min), F32: float(np.finfo(np.float32).min)}
@@ -58,11 +59,11 @@ def _attention(call: Call, project: Callable[[Call], Tensor]) -> tuple[Tensor, .
     _check_refused(call)
     heads, sizes = _head_sizes(call)
     projected = project(call)
-    query = _heads_of(f"{call.name}.queries", projected, heads, 0, sizes[0])
+    query = heads_of(f"{call.name}.queries", projected, heads, sizes[0])
     present = _present(call, projected, heads, sizes)
     if present is None:
-        key = _heads_of(f"{call.name}.keys", projected, heads, heads * sizes[0], sizes[0])
-        value = _heads_of(f"{call.name}.values", projected, heads, heads * 2 * sizes[0], sizes[1])
+        key = heads_of(f"{call.name}.keys", projected, heads, sizes[0], heads * sizes[0])
+        value = heads_of(f"{call.name}.values", projected, heads, sizes[1], heads * 2 * sizes[0])
     else:
         key, value = (
             compute(f"{call.name}.{what}", present.shape[1:], (present,), lambda *i, k=k: present[k, *i])
@@ -111,17 +112,6 @@ def _projected(call: Call) -> Tensor:
     if bias is None:
         return product
     return compute(f"{call.name}.biased", product.shape, (product, bias), lambda b, i, c: product[b, i, c] + bias[c])
-
-
-def _heads_of(name: str, projected: Tensor, heads: int, start: int, extent: int) -> Tensor:
-    """The columns from `start` on as (batch, heads, length, extent)."""
-    batch, length, _ = projected.shape
-    return compute(
-        name,
-        (batch, heads, length, extent),
-        (projected,),
-        lambda b, h, i, d: projected[b, i, h * extent + d + start],
-    )
 
 
 def _present(call: Call, projected: Tensor, heads: int, sizes: tuple[int, int]) -> Tensor | None:
