@@ -13,6 +13,7 @@ from .fold_constants import fold_constants
 from .integer_products import integer_products
 from .ir import Graph
 from .merge_duplicates import merge_duplicates
+from .move_factors import move_factors
 from .move_quanta import move_quanta
 from .pack_along_sums import pack_along_sums
 from .remove_identities import remove_identities
@@ -31,6 +32,7 @@ GRAPH_PASSES: tuple[GraphPass, ...] = (
     centre_quanta,
     fold_constants,
     remove_identities,
+    move_factors,
     fold_batch_norm,
     eliminate_dead_code,
     merge_duplicates,
