@@ -22,7 +22,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def test_agrees_with_onnxruntime_at_every_size(model: str, target: str) -> None:
     need_driver(target)
-    compiled = webnn_compile.compile(path_of(model), target, dims=dims(model))
+    compiled = webnn_compile.compile(path_of(model), target, dims=dims(model), states=())
     for sizes in (LEAST, ODD, NEXT, MOST, ODD):
         given = feeds(model, sizes)
         assert_close(compiled.run(given), results(model, given), TOLERANCE)
@@ -30,7 +30,7 @@ def test_agrees_with_onnxruntime_at_every_size(model: str, target: str) -> None:
 
 @pytest.mark.parametrize("model", [m for m in MODELS if m.startswith("cached")])
 def test_a_cache_handed_back_replaces_the_tokens_before(model: str) -> None:
-    compiled = webnn_compile.compile(path_of(model), dims=dims(model))
+    compiled = webnn_compile.compile(path_of(model), dims=dims(model), states=())
     given = feeds(model, LEAST | {"length": 12})
     whole = compiled.run(given)
     cache = {name: a for name, a in given.items() if name.startswith("past")}

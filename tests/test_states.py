@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import webnn_compile
@@ -183,3 +185,30 @@ def test_states_that_do_not_fit(name: str, pairs: list[str], dims: dict[str, obj
 def test_sources_of_c_keep_nothing(target: str) -> None:
     with pytest.raises(webnn_compile.errors.UnsupportedError, match="compile with --state none"):
         _compiled(CELL, target)
+
+
+@pytest.mark.parametrize("target", ["native", "wasm", "webgpu"])
+def test_what_a_batch_has_left_is_of_that_batch(target: str) -> None:
+    """A size of the states that other inputs decide, too, is what it was."""
+    need_driver(target)
+    row = _named("rows of four behind others, in the middle of three dimensions, and along the first")
+    inputs = {n: (t, tuple("B" if i == s.index(1) else d for i, d in enumerate(s))) for n, (t, s) in row.inputs.items()}
+    outputs = {n: (t, tuple(f"{n}{i}" for i in range(len(s)))) for n, (t, s) in row.outputs.items()}
+    model = webnn_compile.compile(
+        replace(row, inputs=inputs, outputs=outputs).model, target, dims={**row.dims, "B": (1, 3)}, states=row.pairs
+    )
+    x = np.random.default_rng(3).standard_normal((2, 3, 2, 4)).astype(np.float32)
+    assert model.save_state()["p"].shape == (1, 3, 0, 4)
+    first = model.run({"x": x})
+    assert model.save_state()["q"].shape == (2, 2, 3, 4)
+    with pytest.raises(InputError, match="B is 3, and the states are of runs with 2"):
+        model.run({"x": np.ones((3, 3, 2, 4), np.float32)})
+    saved = model.save_state()
+    second = model.run({"x": x[:, :, :1]})
+    whole = np.concatenate([x, x[:, :, :1]], 2)
+    np.testing.assert_allclose(second["y"], np.maximum(whole, 0).mean(2, keepdims=True), rtol=1e-5, atol=1e-5)
+    model.reset()
+    model.run({"x": np.ones((3, 3, 2, 4), np.float32)})
+    model.load_state(saved)
+    np.testing.assert_array_equal(model.run({"x": x[:, :, :1]})["y"], second["y"])
+    assert first["y"].shape == (2, 3, 1, 4)

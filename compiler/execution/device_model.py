@@ -135,7 +135,7 @@ class DeviceModel(StatefulModel):
         self._upload(inputs, session)
         if session is not None:
             assert isinstance(session.memory, SwappedStates)
-            session.begin()
+            session.begin(self._scalars)
             self._states.bring(session.memory)
         if carry_out is None:
             self._play(self._steps, self._carry_out)

@@ -108,7 +108,7 @@ class NativeModel(StatefulModel):
                 return self.ports.read(out)
             assert isinstance(session.memory, _Bytes)
             self.ports.write(inputs, session.lengths)
-            session.begin()
+            session.begin(self.ports.scalars())
             self._code.call(ENTRY, *self._memory, _address(session.memory.bytes))
             results = self.ports.read(out)
             session.end(self.ports.scalars())

@@ -10,8 +10,8 @@ from typing import Protocol
 import numpy as np
 
 from ..errors import InputError
-from ..ir.nodes import Scalar
-from ..ir.sizes import value_of
+from ..ir.nodes import Expr, Scalar
+from ..ir.sizes import scalars_of, value_of
 from ..program.dimensions import Dimension
 from ..program.program import TensorSpec
 from ..program.states import check_room, lengths_after, lengths_at_start
@@ -51,7 +51,13 @@ class Session:
     def __init__(self, model: StatefulModel, program: StatesOf, memory: StateMemory) -> None:
         self._model, self.memory = model, memory
         self._states, self._dimensions = program.states, program.dimensions
+        sizes = scalars_of(*(n for s in program.states for n in s.shape if isinstance(n, Expr)))
+        # Sizes of states that the other inputs of a run decide, such as a batch's.
+        self._shared = [d.scalar for d in program.dimensions if d.scalar in sizes and d.after is None]
         self._growing = next((d for d in program.dimensions if d.after is not None), None)
+        self.lengths: dict[Scalar, int] = {}
+        self._held: dict[Scalar, int] = {}
+        self._runs, self._broken = 0, ""
         self.reset()
 
     def run(self, inputs: Mapping[str, object], *, out: Mapping[str, Array] | None = None) -> dict[str, Array]:
@@ -63,7 +69,7 @@ class Session:
         """The states as before the first run: zero, of no rows."""
         with self._model.lock:
             self.memory.clear()
-            self.lengths, self._runs, self._broken = lengths_at_start(self._dimensions), 0, ""
+            self._start(lengths_at_start(self._dimensions), {})
 
     @property
     def position(self) -> int:
@@ -81,15 +87,16 @@ class Session:
         """The states become copies of those that `save_state` gave, or of others of such shapes. Raises InputError for
         missing or misshapen ones, and leaves the states as they are then."""
         arrays = read_inputs(self._states, saved)
-        growing = [d for d in self._dimensions if d.after is not None]
-        lengths = bind_sizes(growing, self._states, arrays)
+        scalars = scalars_of(*(n for s in self._states for n in s.shape if isinstance(n, Expr)))
+        sizes = bind_sizes([d for d in self._dimensions if d.scalar in scalars], self._states, arrays)
+        lengths = {s: n for s, n in sizes.items() if s in lengths_at_start(self._dimensions)}
         with self._model.lock:
             self.memory.clear()
             for s, a in zip(self._states, arrays, strict=True):
                 whole = np.zeros(s.extents, s.dtype.numpy)
                 whole[tuple(map(slice, a.shape))] = a
                 self.memory.write(s, whole)
-            self.lengths, self._runs, self._broken = lengths, 0, ""
+            self._start(lengths, {s: n for s, n in sizes.items() if s not in lengths})
 
     def rewind(self, rows: int) -> None:
         """Drops the last `rows` of the states. Raises InputError where there are fewer, or where a state does not
@@ -111,29 +118,37 @@ class Session:
             other = self._model.session()
             for s in self._states:
                 other.memory.write(s, np.array(self.memory.read(s)))
-            other.lengths, other._runs = dict(self.lengths), self._runs
+            other.lengths, other._held, other._runs = dict(self.lengths), dict(self._held), self._runs
         return other
 
-    def begin(self) -> dict[Scalar, int]:
-        """The sizes that a run takes from the states. Raises InputError where it cannot begin."""
+    def begin(self, scalars: Mapping[Scalar, int]) -> None:
+        """Raises InputError where a run with these sizes cannot begin."""
         self._check_whole()
         check_room(self._dimensions, self.lengths)
+        for d in self._dimensions:
+            if self._held.get(d.scalar, scalars[d.scalar]) != scalars[d.scalar]:
+                before, now = (n * d.multiple for n in (self._held[d.scalar], scalars[d.scalar]))
+                raise InputError(f"{d.name} is {now}, and the states are of runs with {before}: reset() comes first")
         # A run that ends with an error has written over states of fixed size.
         if any(not s.is_dynamic for s in self._states):
             self._broken = "a run ended with an error and left the states undefined: reset() or load_state() first"
-        return self.lengths
 
     def end(self, scalars: Mapping[Scalar, int]) -> None:
         """Takes the lengths that a run with these sizes leaves."""
         self.lengths, self._broken = lengths_after(self._dimensions, scalars), ""
+        self._held = {s: scalars[s] for s in self._shared}
         self._runs += 1
+
+    def _start(self, lengths: dict[Scalar, int], held: dict[Scalar, int]) -> None:
+        self.lengths, self._held, self._runs, self._broken = lengths, held, 0, ""
 
     def _check_whole(self) -> None:
         if self._broken:
             raise InputError(self._broken)
 
     def _live(self, state: TensorSpec) -> Array:
-        shape = tuple(value_of(n, self.lengths) for n in state.shape)
+        least = {d.scalar: d.scalar.low for d in self._dimensions}
+        shape = tuple(value_of(n, {**least, **self._held, **self.lengths}) for n in state.shape)
         return self.memory.read(state)[tuple(map(slice, shape))]
 
 

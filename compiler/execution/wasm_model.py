@@ -101,7 +101,7 @@ class WasmModel(StatefulModel):
         with self._lock:
             arena = self._instance.memory[self._arena :]
             write_inputs(arena, self.program, inputs, None if session is None else session.lengths)
-            self._instance.call(ENTRY, self._weights, self._arena, *_begin(session))
+            self._instance.call(ENTRY, self._weights, self._arena, *self._begin(session))
             results = read_outputs(arena, self.program)
             if session is not None:
                 session.end(read_scalars(arena, self.program))
@@ -115,7 +115,7 @@ class WasmModel(StatefulModel):
             write_inputs(self._instance.memory[self._arena :], self.program, inputs, lengths)
             self._times = [time.perf_counter()]
             self._launches: list[int] = []
-            self._instance.call(PROFILE, self._weights, self._arena, *_begin(session))
+            self._instance.call(PROFILE, self._weights, self._arena, *self._begin(session))
             if session is not None:
                 session.end(read_scalars(self._instance.memory[self._arena :], self.program))
             spans, launches = [(b - a) * 1e3 for a, b in pairwise(self._times)], self._launches
@@ -126,6 +126,14 @@ class WasmModel(StatefulModel):
             durations[launch] += span
         return durations
 
+    def _begin(self, session: Session | None) -> list[int]:
+        """The address of the states of a run: the last argument of a program that has any."""
+        if session is None:
+            return []
+        assert isinstance(session.memory, _Pages)
+        session.begin(read_scalars(self._instance.memory[self._arena :], self.program))
+        return [session.memory.address]
+
     def _note_time(self) -> None:
         self._times.append(time.perf_counter())
 
@@ -135,15 +143,6 @@ class WasmModel(StatefulModel):
 
     def _one_thread(self, body: int, arguments: int, extent: int) -> None:
         self._instance.call(CHUNK, body, arguments, 0, extent)
-
-
-def _begin(session: Session | None) -> list[int]:
-    """Where the states of a run are: the last argument of a program that has any."""
-    if session is None:
-        return []
-    assert isinstance(session.memory, _Pages)
-    session.begin()
-    return [session.memory.address]
 
 
 def _weakly(method: Callable[..., None]) -> HostFunction:

@@ -118,12 +118,16 @@ def _lengths(graph: Graph, states: Sequence[State]) -> dict[str, Size]:
                 raise InputError(
                     f"state {s}: a run leaves {text_of(b)} for {d.name}, and other states {text_of(lengths[d.name])}"
                 )
+    states_of = {s.before for s in states}
+    given = {
+        d for v in graph.inputs if v.name not in states_of for n in v.shape if (d := _dimension(graph.dimensions, n))
+    }
     for s in states:
         for a in inputs[s.before].shape:
             d = _dimension(graph.dimensions, a)
             if isinstance(a, Expr) and d is None:
                 raise InputError(f"state {s}: the size {text_of(a)} of its input is no dimension of its own")
-            if d is not None:
+            if d is not None and d not in given:
                 lengths.setdefault(d.name, a)
     return lengths
 
