@@ -31,7 +31,9 @@ constructs of kernels are written, and each has hundreds of rows."""
 ROWS_IN_BROWSERS: Mapping[Effort, int] = {"check": 1, "ci": 6, "all": 1}
 """Every so many of those run as bundles in a browser, too."""
 
-MANY_KERNELS = ("attention", "compress", "gru", "lstm", "nonmaxsuppression", "nonzero", "rnn", "topk", "unique")
+MANY_KERNELS = (
+    *("attention", "compress", "gru", "lstm", "nonmaxsuppression", "nonzero", "rnn", "sampletoken", "topk", "unique"),
+)
 """How rows begin that are programs of many kernels: loops, sorting."""
 
 ROWS_OF_MANY_KERNELS: Mapping[Effort, Mapping[str, int]] = {"ci": {"webgpu": 7, "webgl": 7, "opencl": 16, "cuda": 16}}

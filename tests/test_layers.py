@@ -40,6 +40,7 @@ ALLOWED: dict[str, set[str]] = {
     "sounds": {"errors", "dtypes", "ir", "program", "ops", "graph", "formats"},
     "tokenizers": {"errors", "dtypes", "ir", "program", "graph"},
     "answers": BASE | {"ir", "ops", "graph", "formats", "pictures", "tokenizers"},
+    "generation": {"errors", "dtypes", "ir", "ops", "graph"},
     "schedule": BASE | {"ir"},
     "passes": BASE | {"ir"},
     "codegen": CORE | {"text", "passes"},
@@ -65,7 +66,7 @@ ALLOWED: dict[str, set[str]] = {
     | TARGETS
     | {"text", "values", "bundle", "codegen", "library", "graph", "custom", "frontends", "tensor", "passes"}
     | {"pipeline", "cpu"}
-    | {"gpu", "execution", "quantization", "pictures", "sounds", "tokenizers", "answers", "records", RPC},
+    | {"gpu", "execution", "quantization", "pictures", "sounds", "tokenizers", "answers", "generation", "records", RPC},
     "compile_model": BASE
     | {
         "ir",

@@ -9,10 +9,10 @@ import numpy as np
 
 from ..dtypes import I32, ONNX_NUMBERS
 from ..graph.ir import Array, Graph, Node, Value
+from ..graph.tail import Tail
 from .fitted import FLOATS, OfOneOutput, as_floats, extents, find_output
 from .formats import Answer, Classify
 from .labels import Labels
-from .tail import Tail
 
 _SCORES = ("Softmax", "Sigmoid", "HardSigmoid", "com.microsoft.QLinearSoftmax", "com.microsoft.QLinearSigmoid")
 _MOVES = (

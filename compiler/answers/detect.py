@@ -10,13 +10,13 @@ import numpy as np
 from ..dtypes import I32, ONNX_NUMBERS
 from ..errors import InputError
 from ..graph.ir import Array, Attribute, Graph, Value
+from ..graph.tail import Tail
 from ..ops.call import OWN_DOMAIN
 from ..pictures.take_pictures import PictureInput
 from .fitted import FLOATS, as_floats, described, extents, find_output, names_of
 from .formats import Answer, Detect, Detector
 from .frame import Frame, frame_of, inside
 from .labels import Labels
-from .tail import Tail
 
 
 @dataclass(frozen=True, slots=True)

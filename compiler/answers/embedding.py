@@ -9,12 +9,12 @@ import numpy as np
 
 from ..dtypes import BOOL, F32, ONNX_NUMBERS
 from ..graph.ir import Array, Graph, Value
+from ..graph.tail import Tail
 from ..tokenizers.take_text import alike, named
 from .classify import count_of
 from .fitted import FLOATS, OfOneOutput, as_floats, find_output
 from .formats import Answer, Embed
 from .labels import Labels
-from .tail import Tail
 
 
 @dataclass(frozen=True, slots=True)

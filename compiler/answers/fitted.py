@@ -9,11 +9,11 @@ from typing import Protocol
 from ..dtypes import F16, F32, F64, ONNX_NUMBERS
 from ..errors import InputError
 from ..graph.ir import Array, Graph, Value
+from ..graph.tail import Tail
 from ..ir.sizes import shown
 from ..tokenizers.tokenizer_file import TokenizerFile
 from .formats import Answer
 from .labels import Labels
-from .tail import Tail
 
 FLOATS = (F32, F16, F64)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..errors import InputError
 from ..graph.ir import Graph, Value
+from ..graph.tail import Tail
 from ..pictures.take_pictures import PictureInput
 from ..tokenizers.tokenizer_file import TokenizerFile
 from .classify import fit_classes
@@ -17,7 +18,6 @@ from .formats import Answer, Classify, Decode, Detect, Embed, Locate, Segment
 from .keypoints import fit_keypoints
 from .labels import Labels
 from .mask import fit_mask
-from .tail import Tail
 from .text import fit_decoded
 
 

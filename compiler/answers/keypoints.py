@@ -9,12 +9,12 @@ import numpy as np
 
 from ..dtypes import F32, I32, ONNX_NUMBERS
 from ..graph.ir import Array, Graph, Value
+from ..graph.tail import Tail
 from ..pictures.take_pictures import PictureInput
 from .fitted import FLOATS, OfOneOutput, as_floats, extents, find_output
 from .formats import Answer, Locate
 from .frame import Frame, class_axis, frame_of, inside
 from .labels import Labels
-from .tail import Tail
 
 
 @dataclass(frozen=True, slots=True)

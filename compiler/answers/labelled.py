@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..graph.ir import Array, Graph, OutputLabels, Value
+from ..graph.tail import Tail
 from .fitted import Fitted, OfOneOutput
 from .labels import Labels
-from .tail import Tail
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ import numpy as np
 
 from ..dtypes import ONNX_NUMBERS, U8
 from ..graph.ir import Array, Graph, Value
+from ..graph.tail import Tail
 from ..pictures.take_pictures import PictureInput
 from .classify import are_scores
 from .fitted import OfOneOutput, as_floats, extents, find_output
 from .formats import Answer
 from .frame import Axis, Frame, class_axis, frame_of
 from .labels import Labels
-from .tail import Tail
 
 
 @dataclass(frozen=True, slots=True)

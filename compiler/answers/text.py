@@ -9,12 +9,12 @@ from functools import cached_property
 from ..dtypes import I32, I64, ONNX_NUMBERS
 from ..errors import InputError
 from ..graph.ir import Array, Graph, Value
+from ..graph.tail import Tail
 from ..tokenizers.encode import Decoder
 from ..tokenizers.tokenizer_file import TokenizerFile
 from .fitted import FLOATS, OfOneOutput, find_output
 from .formats import Answer, Decode
 from .labels import Labels
-from .tail import Tail
 
 
 @dataclass(frozen=True, eq=False)

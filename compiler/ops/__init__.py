@@ -46,7 +46,7 @@ from .reductions import (
     unpooling,
 )
 from .sampling import deform_conv, grid_sample, max_roi_pool, picture, resize, roi_align, sound
-from .selection import boxes, contributed, selecting
+from .selection import boxes, contributed, selecting, tokens
 
 OperatorFn = Callable[[Call], "Tensor | tuple[Tensor, ...]"]
 
@@ -104,7 +104,7 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         rotary_embedding,
     ),
     "ai.onnx.ml": (features, linear_models, support_vectors, trees),
-    OWN_DOMAIN: (boxes, dequantized_products, look_up, onnxruntime_normalisation, picture, sound, storage),
+    OWN_DOMAIN: (boxes, dequantized_products, look_up, onnxruntime_normalisation, picture, sound, storage, tokens),
 }
 """By domain ("" for ai.onnx), the files that define its operators."""
 

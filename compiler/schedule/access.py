@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..dtypes import BOOL, F32, I8, I16, I32, U8
+from ..dtypes import BOOL, F32, I8, I16, I32, U8, U32
 from ..ir.affine import Affine, flat_offset
 from ..ir.nodes import Binary, Buffer, Expr, If, Load, Node, Scope, Select, Store, Var
 from ..ir.rewrite import children, free_vars, walk
 
-ELEMENTS = (F32, I32, I8, U8, I16)
+ELEMENTS = (F32, I32, U32, I8, U8, I16)
 """Types of elements that fill lanes; mostly, narrow ones are widened where they are loaded, and made where stored."""
 
 

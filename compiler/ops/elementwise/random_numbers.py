@@ -13,15 +13,15 @@ from zlib import crc32
 import numpy as np
 
 from ...dtypes import F16, F32, F64, STORAGE_TYPES, U32, DType, StorageType
-from ...ir.construct import minimum, unary
-from ...ir.nodes import Const, Expr, binary
+from ...ir.construct import unary
+from ...ir.nodes import Expr
 from ...ir.sizes import Size, shown
 from ...tensor import Tensor, compute
 from ..call import Call
 from ..reductions.reduction import place_of_extreme
 from ..unravel import ravel
 from .casting import onnx_dtype
-from .pcg import Words, pcg
+from .pcg import Words, exponential, high, pcg
 from .storage import stored_as
 
 _SIGNIFICANT = {F16: 11, F32: 24, F64: 53}
@@ -39,25 +39,20 @@ def _words(call: Call) -> Callable[[Sequence[Expr], Sequence[Size]], Words]:
     return lambda at, shape: pcg(ravel(at, shape).cast(U32), key)
 
 
-def _high(word: Expr, bits: int) -> Expr:
-    """The integer that the highest bits of a word are."""
-    return binary("shr", word, Const(32 - bits, U32))
-
-
 def _uniform(words: Words, bits: int) -> Expr:
     """A multiple of 2**-bits from 0 on, less than 1: float32, or float64 of more than 24 bits."""
     x, y = words
     if bits <= 24:
-        return _high(x, bits).cast(F32) * 2.0**-bits
+        return high(x, bits).cast(F32) * 2.0**-bits
     low = bits - 27
-    return (_high(x, 27).cast(F64) * 2.0**low + _high(y, low).cast(F64)) * 2.0**-bits
+    return (high(x, 27).cast(F64) * 2.0**low + high(y, low).cast(F64)) * 2.0**-bits
 
 
 def _normal(words: Words) -> Expr:
     """A number of the standard normal distribution, float32 (G. E. P. Box and M. E. Muller, 1958)."""
     x, y = words
-    radius = unary("sqrt", unary("log", (_high(x, 23).cast(F32) + 0.5) * 2.0**-23) * -2.0)
-    return radius * unary("cos", _high(y, 24).cast(F32) * (tau * 2.0**-24))
+    radius = unary("sqrt", unary("log", (high(x, 23).cast(F32) + 0.5) * 2.0**-23) * -2.0)
+    return radius * unary("cos", high(y, 24).cast(F32) * (tau * 2.0**-24))
 
 
 def _float_type(call: Call, default: int) -> tuple[DType, StorageType | None]:
@@ -126,11 +121,7 @@ def _multinomial(call: Call) -> Tensor:
     shape = (scores.shape[0], samples, scores.shape[1])
 
     def raced(b: Expr, s: Expr, c: Expr) -> Expr:
-        x, y = words((b, s, c), shape)
-        # Small numbers decide: they are of more than 24 bits, and 1 is left out.
-        small = (_high(y, 24).cast(F32) + 1.0) * 2.0**-48 + _high(x, 24).cast(F32) * 2.0**-24
-        waited = -unary("log1p", -minimum(small, 1 - 2.0**-24))
-        return scores[b, c].cast(F32) - unary("log", waited)
+        return scores[b, c].cast(F32) - unary("log", exponential(words((b, s, c), shape)))
 
     sums = compute(f"{call.name}.sums", shape, (scores,), raced)
     drawn = place_of_extreme(call.name, "max", sums, 2)
