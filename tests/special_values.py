@@ -82,6 +82,10 @@ DIFFERENCES: Mapping[str, tuple[frozenset[str], str]] = {
         frozenset({"nan", "infinite"}),
         "a key that a query does not see has no influence, whatever its product with the query is",
     ),
+    "GroupQueryAttention": (
+        frozenset(SPRINKLED),
+        "values that a query does not see are multiplied by zero, and a buffer keeps what stands behind the last token",
+    ),
     **dict.fromkeys(("Resize", "Upsample"), (frozenset(SPRINKLED), ZERO_TIMES)),
     **dict.fromkeys(("DeformConv", "GridSample"), (frozenset(SPRINKLED), ZERO_TIMES)),
     "RoiAlign": (
@@ -137,7 +141,7 @@ FOLDED = frozenset({"softmax-one-element", "logsoftmax-one-element"})
 
 
 NOT_REFERRED = frozenset({"attention-ms-mask-of-all-positions", "rotary-ms-from-each"})
-"""Rows of forms that onnxruntime does not have on processors."""
+"""Rows of forms that onnxruntime does not have on processors, of operators of which it has others."""
 
 
 def differs(row: Case, kind: str, *, device: bool) -> bool:

@@ -40,6 +40,7 @@ UNREAD_ATTRIBUTES: Mapping[tuple[str, str], str] = {
     },
     ("com.microsoft.Attention", "rotary_embedding_dim"): "of do_rotary alone, which is refused",
     ("com.microsoft.EmbedLayerNormalization", "mask_index_type"): "of the inference of shapes alone",
+    ("com.microsoft.GroupQueryAttention", "kv_cache_bit_width"): "of quantised caches alone, which are refused",
     ("com.microsoft.MatMulNBits", "accuracy_level"): "it allows coarser arithmetic",
     ("com.microsoft.RotaryEmbedding", "scale"): "onnxruntime reads it nowhere, either",
 }

@@ -108,12 +108,31 @@ def _tensor_scatter(call: Call) -> Tensor:
             f"{axis}",
             "check the input shapes",
         )
+
+    def start(batch: Expr) -> Expr:
+        return expr(0) if starts is None else to_int32(starts.read((batch,)))
+
+    reads = () if starts is None else (starts,)
+    return overwritten(call.name, cache, update, axis, start, reads, circular=mode == "circular")
+
+
+def overwritten(
+    name: str,
+    cache: Tensor,
+    update: Tensor,
+    axis: int,
+    start: Callable[[Expr], Expr],
+    reads: Sequence[Tensor],
+    *,
+    circular: bool = False,
+) -> Tensor:
+    """`cache` with `update` from position `start(batch)` along `axis` on, which is computed from `reads`. One that is
+    out of range means the nearest end; a `circular` update starts again at the first position."""
     length, count = cache.shape[axis], update.shape[axis]
 
     def body(*at: Expr) -> Expr:
-        start = expr(0) if starts is None else to_int32(starts.read((at[0],)))
-        place = at[axis] - minimum(maximum(start, 0), length)
-        if mode == "circular":
+        place = at[axis] - minimum(maximum(start(at[0]), 0), length)
+        if circular:
             place = select(place < 0, place + length, place)
         inside = minimum(maximum(place, 0), number(count) - 1)
         written = (place >= 0) & (place < count)
@@ -121,7 +140,7 @@ def _tensor_scatter(call: Call) -> Tensor:
             inside = maximum(inside, 0)
         return select(written, update.read([inside if d == axis else i for d, i in enumerate(at)]), cache.read(at))
 
-    return compute(call.name, cache.shape, (cache, update, starts), body)
+    return compute(name, cache.shape, (cache, update, *reads), body)
 
 
 def _scatter(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...ir.construct import select, unary
+from ...ir.construct import maximum, select, unary
 from ...ir.nodes import Expr
 from ...ir.sizes import larger, product
 from ...tensor import Tensor, compute
@@ -25,10 +25,15 @@ def _is_alone(x: Tensor, axes: tuple[int, ...]) -> bool:
     return product(x.shape[d] for d in axes) == 1
 
 
-def softmax_of(name: str, x: Tensor, axes: tuple[int, ...], *, zero_of_nothing: bool = False) -> Tensor:
+def softmax_of(
+    name: str, x: Tensor, axes: tuple[int, ...], *, zero_of_nothing: bool = False, sink: Tensor | None = None
+) -> Tensor:
     """exp(x - max) / sum(exp(x - max)) along `axes`. Both read the same exponentials: to compute them again takes
-    longer. With `zero_of_nothing` zeros where all elements are minus infinity, as attention has it."""
+    longer. With `zero_of_nothing` zeros where all elements are minus infinity, as attention has it. A `sink` is one
+    element more of each line, in the shape without `axes`, which takes its share and has no place in the result."""
     highest = _highest(name, x, axes)
+    if sink is not None:
+        highest = _larger(f"{name}.highest", highest, sink)
 
     def shift(*own: Expr) -> Expr:
         own_highest = highest[own]
@@ -36,12 +41,20 @@ def softmax_of(name: str, x: Tensor, axes: tuple[int, ...], *, zero_of_nothing: 
 
     def inverted(*own: Expr) -> Expr:
         own_total = total[own]
+        if sink is not None:
+            own_total = own_total + unary("exp", sink[own] - shift(*own))
         return 1 / (select(own_total.eq(0), 1, own_total) if zero_of_nothing else own_total)
 
     power = compute(f"{name}.exp", x.shape, (x, highest), lambda *i: unary("exp", x[i] - shift(*without(i, axes))))
     total = reduce_axes(f"{name}.sum", "sum", x.shape, axes, (power,), lambda *i: power[i])
-    inverse = compute(f"{name}.inverse", total.shape, (total,), inverted)
+    reads = (total,) if sink is None else (total, sink, highest)
+    inverse = compute(f"{name}.inverse", total.shape, reads, inverted)
     return compute(name, x.shape, (power, inverse), lambda *i: power[i] * inverse[without(i, axes)])
+
+
+def _larger(name: str, a: Tensor, b: Tensor) -> Tensor:
+    """The larger of the elements of two tensors of one shape."""
+    return compute(name, a.shape, (a, b), lambda *i: maximum(a[i], b[i]))
 
 
 def log_softmax(call: Call) -> Tensor:
