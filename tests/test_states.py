@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import webnn_compile
 from drivers import need_driver
+from onnx import TensorProto as T
+from onnx import helper
 from state_rows import ROWS, Row
 from webnn_compile.errors import InputError
 from webnn_compile.program.states import StateFullError
@@ -212,3 +214,75 @@ def test_what_a_batch_has_left_is_of_that_batch(target: str) -> None:
     model.load_state(saved)
     np.testing.assert_array_equal(model.run({"x": x[:, :, :1]})["y"], second["y"])
     assert first["y"].shape == (2, 3, 1, 4)
+
+
+def counting(rows: int, shift: int) -> Row:
+    """A state that grows, of the rows that a table has at positions, which are an input, and a mask, which is one."""
+    table = np.arange(rows * 4, dtype=np.float32).reshape(rows, 4)
+    nodes = (
+        helper.make_node("Add", ["position_ids", "shift"], ["at"], name="at"),
+        helper.make_node("Gather", ["table", "at"], ["new"], name="new"),
+        helper.make_node("Concat", ["past_0", "new"], ["present_0"], name="concat", axis=1),
+        helper.make_node("Cast", ["attention_mask"], ["m"], name="m", to=T.FLOAT),
+        helper.make_node("ReduceSum", ["m"], ["masked"], name="masked"),
+        helper.make_node("Add", ["x", "new"], ["y"], name="y"),
+    )
+    return Row(
+        "counting",
+        nodes,
+        {
+            "x": (T.FLOAT, (1, "S", 4)),
+            "position_ids": (T.INT64, (1, "S")),
+            "attention_mask": (T.INT64, (1, "P + S")),
+            "past_0": (T.FLOAT, (1, "P", 4)),
+        },
+        {"y": (T.FLOAT, (1, "S", 4)), "masked": (T.FLOAT, (1, 1)), "present_0": (T.FLOAT, (1, "P + S", 4))},
+        {"past_0": "present_0"},
+        lambda *_: {},
+        {"table": table, "shift": np.array(shift)},
+        {"S": (1, 3), "P": (0, 40)},
+    )
+
+
+@pytest.mark.parametrize("target", ["native", "wasm", "webgl", "webgpu"])
+def test_positions_and_masks_follow_from_the_state(target: str) -> None:
+    """By their usual names neither the states nor what counts is given."""
+    need_driver(target)
+    row = counting(30, 2)
+    model = webnn_compile.compile(row.model, target, dims=row.dims)
+    ports = model.program.inputs
+    assert [getattr(p, "spec", p).name for p in ports] == ["x"]
+    table = row.constants["table"]
+    for i, rows in enumerate((2, 1, 3, 3, 3)):
+        at = model.position
+        got = model.run({"x": np.full((1, rows, 4), i, np.float32)})
+        np.testing.assert_array_equal(got["y"][0], table[at + 2 :][:rows] + i)
+        np.testing.assert_array_equal(got["masked"], [[at + rows]])
+
+
+def test_the_rows_of_a_table_of_positions_end_a_state() -> None:
+    row = counting(10, 2)
+    model = webnn_compile.compile(row.model, dims=row.dims)
+    x = np.zeros((1, 3, 4), np.float32)
+    model.run({"x": x})
+    model.run({"x": x})
+    with pytest.raises(StateFullError, match="P is 6 and would become 9, and the model has 8 positions"):
+        model.run({"x": x})
+    model.run({"x": x[:, :2]})
+    with pytest.raises(StateFullError, match="P is 8 and would become 9"):
+        model.run({"x": x[:, :1]})
+    model.rewind(3)
+    model.run({"x": x})
+
+
+def test_what_is_given_is_given() -> None:
+    row = counting(30, 0)
+    model = webnn_compile.compile(row.model, dims=row.dims, given=["position_ids", "attention_mask"])
+    x, mask = np.zeros((1, 2, 4), np.float32), np.array([[1, 0]])
+    got = model.run({"x": x, "position_ids": np.array([[7, 3]]), "attention_mask": mask})
+    np.testing.assert_array_equal(got["y"][0], row.constants["table"][[7, 3]])
+    assert got["masked"] == 1
+    with pytest.raises(InputError, match=r"attention_mask.*here \[1, 4\]"):
+        model.run({"x": x, "position_ids": np.array([[7, 3]]), "attention_mask": mask})
+    with pytest.raises(InputError, match="given 'past_0': no such input; inputs"):
+        webnn_compile.compile(row.model, dims=row.dims, given=["past_0"])

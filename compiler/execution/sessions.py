@@ -124,7 +124,7 @@ class Session:
     def begin(self, scalars: Mapping[Scalar, int]) -> None:
         """Raises InputError where a run with these sizes cannot begin."""
         self._check_whole()
-        check_room(self._dimensions, self.lengths)
+        check_room(self._dimensions, {d.scalar: scalars[d.scalar] for d in self._dimensions})
         for d in self._dimensions:
             if self._held.get(d.scalar, scalars[d.scalar]) != scalars[d.scalar]:
                 before, now = (n * d.multiple for n in (self._held[d.scalar], scalars[d.scalar]))

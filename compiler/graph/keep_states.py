@@ -44,6 +44,9 @@ def keep_states(graph: Graph, pairs: Sequence[str] | None, given: Sequence[str])
         made = None if value.name in given else _made(value, dimensions)
         if made is not None:
             graph = _computed(graph, value, made)
+            rows = None if made.first is None else _rows_for(graph, value)
+            if rows is not None:
+                graph = _limited(graph, rows)
     return graph
 
 
@@ -173,6 +176,36 @@ def _made(value: Value, dimensions: Sequence[Dimension]) -> Counted | None:
     if value.name in ("position_ids", "cache_position") and equal(value.shape[-1], new):
         return Counted(value.shape, value.dtype, length)
     return None
+
+
+_SAME_ELEMENTS = ("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Expand")
+
+
+def _rows_for(graph: Graph, positions: Value) -> int | None:
+    """The rows of the smallest table that is read at positions; None where there is none. Some models add a number to
+    them first."""
+    consumers, found = graph.consumers(), []
+    open_ = [(positions, 0)]
+    while open_:
+        value, shift = open_.pop()
+        for node in consumers.get(value, ()):
+            (result,) = node.outputs[:1]
+            table = graph.constants.get(node.inputs[0]) if node.op == "Gather" and node.inputs[0] is not None else None
+            if table is not None and node.inputs[1] is value and not node.attributes.get("axis", 0):
+                found.append(table.shape[0] - shift)
+            elif node.op in _SAME_ELEMENTS and node.inputs[0] is value and result is not None:
+                open_.append((result, shift))
+            elif node.op == "Add" and result is not None:
+                numbers = [graph.constants[v] for v in node.inputs if v is not None and v in graph.constants]
+                if len(numbers) == 1 and numbers[0].size == 1:
+                    open_.append((result, shift + int(numbers[0].reshape(-1)[0])))
+    return min(found, default=None)
+
+
+def _limited(graph: Graph, rows: int) -> Graph:
+    """`graph` whose states have at most so many rows after a run."""
+    dimensions = (replace(d, limit=rows) if d.after is not None and not _is_same(d) else d for d in graph.dimensions)
+    return replace(graph, dimensions=tuple(dimensions))
 
 
 def _is_same(d: Dimension) -> bool:

@@ -11,13 +11,15 @@ from ..ir.sizes import Size
 @dataclass(frozen=True, slots=True)
 class Dimension:
     """A size of `scalar` * `multiple`, which is named in the shapes of inputs, or is the element of the input
-    `value_of`. One of a state is the length that runs before have left there: a run leaves `after`."""
+    `value_of`. One of a state is the length that runs before have left there: a run leaves `after`, which may be no
+    more than `limit`."""
 
     name: str
     scalar: Scalar
     multiple: int = 1
     value_of: str | None = None
     after: Size | None = None
+    limit: int | None = None
 
     @property
     def least(self) -> int:

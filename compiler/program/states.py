@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ..errors import InputError
 from ..ir.nodes import Scalar
-from ..ir.sizes import value_of
+from ..ir.sizes import number, scalars_of, value_of
 from .dimensions import Dimension
 
 
@@ -41,15 +41,19 @@ def lengths_after(dimensions: Sequence[Dimension], scalars: Mapping[Scalar, int]
 
 
 def check_room(dimensions: Sequence[Dimension], scalars: Mapping[Scalar, int]) -> None:
-    """Raises StateFullError where a run would begin with more rows than the model was compiled for."""
+    """Raises StateFullError where a run would begin with more rows than the model was compiled for, or leave more than
+    it has positions for."""
     for d in dimensions:
-        if d.after is not None and scalars[d.scalar] * d.multiple > d.most:
-            raise StateFullError(full_text(d, scalars[d.scalar] * d.multiple))
-
-
-def full_text(d: Dimension, length: int) -> str:
-    """The message where a state has more rows than a run may begin with."""
-    return (
-        f"the state is full: {d.name} is {length}, and the model was compiled for at most {d.most}; "
-        f"reset it, rewind it, or compile with a larger --dim {d.name}={d.least}..N"
-    )
+        if d.after is None:
+            continue
+        length, known = scalars[d.scalar] * d.multiple, all(s in scalars for s in scalars_of(number(d.after)))
+        if length > d.most:
+            raise StateFullError(
+                f"the state is full: {d.name} is {length}, and the model was compiled for at most {d.most}; reset it, "
+                f"rewind it, or compile with a larger --dim {d.name}={d.least}..N"
+            )
+        if d.limit is not None and known and (after := value_of(d.after, scalars)) > d.limit:
+            raise StateFullError(
+                f"the state is full: {d.name} is {length} and would become {after}, and the model has {d.limit} "
+                "positions; reset it, rewind it, or run with less"
+            )
