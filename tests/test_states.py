@@ -286,3 +286,15 @@ def test_what_is_given_is_given() -> None:
         model.run({"x": x, "position_ids": np.array([[7, 3]]), "attention_mask": mask})
     with pytest.raises(InputError, match="given 'past_0': no such input; inputs"):
         webnn_compile.compile(row.model, dims=row.dims, given=["past_0"])
+
+
+def test_a_decoder_needs_no_sizes() -> None:
+    """What it leaves open has a range: one sequence, prompts of 64, 1,023 rows before a run."""
+    row = counting(3000, 0)
+    model = webnn_compile.compile(row.model)
+    assert {d.name: d.span for d in model.program.dimensions} == {"S": "1..64", "P": "0..1023"}
+    assert {d.name: d.limit for d in model.program.dimensions} == {"S": None, "P": 3000}
+    model = webnn_compile.compile(row.model, dims={"S": 1})
+    assert {d.name: d.span for d in model.program.dimensions} == {"P": "0..1023"}
+    with pytest.raises(InputError, match="free dimensions"):
+        webnn_compile.compile(row.model, states=())

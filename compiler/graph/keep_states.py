@@ -33,7 +33,8 @@ def keep_states(graph: Graph, pairs: Sequence[str] | None, given: Sequence[str])
     """`graph` with its states: `pairs`, IN=OUT with wildcards, or None for those of USUAL names. Their lengths follow
     from the runs before: inputs that only count, positions and masks, are made by the graph then, but for those in
     `given`. Raises InputError for states that do not fit."""
-    states = tuple(_usual(graph)) if pairs is None else tuple(_wanted(graph, pairs))
+    inputs, outputs = ([v.name for v in values] for values in (graph.inputs, graph.outputs))
+    states = usual_states(inputs, outputs) if pairs is None else tuple(_wanted(inputs, outputs, pairs))
     _check_given(graph, given, states)
     if not states:
         return graph
@@ -50,34 +51,35 @@ def keep_states(graph: Graph, pairs: Sequence[str] | None, given: Sequence[str])
     return graph
 
 
-def _usual(graph: Graph) -> Iterator[State]:
+def usual_states(inputs: Sequence[str], outputs: Sequence[str]) -> tuple[State, ...]:
+    """The states of a model whose inputs and outputs have usual names of caches."""
     taken: set[str] = set()
+    states: list[State] = []
     for pair in USUAL:
-        for s in _matches(graph, pair):
+        for s in _matches(inputs, outputs, pair):
             if not taken & {s.before, s.after}:
                 taken |= {s.before, s.after}
-                yield s
+                states.append(s)
+    return tuple(states)
 
 
-def _matches(graph: Graph, pair: str) -> Iterator[State]:
+def _matches(inputs: Sequence[str], outputs: Sequence[str], pair: str) -> Iterator[State]:
     before, _, after = pair.partition("=")
     pattern = re.compile("(.*)".join(map(re.escape, before.split("*"))))
-    outputs = {v.name for v in graph.outputs}
-    for v in graph.inputs:
-        match = pattern.fullmatch(v.name)
+    for given in inputs:
+        match = pattern.fullmatch(given)
         if match:
             texts = iter((*match.groups(), ""))
             name = "".join(part + next(texts) for part in after.split("*"))
             if name in outputs:
-                yield State(v.name, name)
+                yield State(given, name)
 
 
-def _wanted(graph: Graph, pairs: Sequence[str]) -> Iterator[State]:
+def _wanted(inputs: Sequence[str], outputs: Sequence[str], pairs: Sequence[str]) -> Iterator[State]:
     seen: dict[str, str] = {}
     for pair in pairs:
-        found = tuple(_matches(graph, pair))
+        found = tuple(_matches(inputs, outputs, pair))
         if not found:
-            inputs, outputs = ([v.name for v in values] for values in (graph.inputs, graph.outputs))
             raise InputError(f"state {pair!r}: no such input and output; inputs: {inputs}; outputs: {outputs}")
         for s in found:
             for name in (f"input {s.before!r}", f"output {s.after!r}"):

@@ -10,8 +10,9 @@ import onnx
 
 from ...errors import InputError, WebnnCompileError
 from ...graph.ir import Graph
+from ...graph.keep_states import usual_states
 from ...system.limits import CompileMemory
-from ..model_inputs import ModelInputs
+from ..model_inputs import Dim, ModelInputs
 from .build_graph import build_graph
 from .check_model import all_nodes, check_model
 from .check_names import check_names
@@ -30,6 +31,9 @@ from .separate_weights import separate_weights
 from .sort_nodes import sort_nodes
 from .suggest_sizes import arguments_of, flags_of, suggest_sizes
 
+CACHED, SEQUENCE = Dim(0, 1023), Dim(1, 64)
+"""Rows in the caches of a decoder before a run, and those that a run adds, where nothing is said of them."""
+
 
 def import_model(
     model: str | Path | bytes | onnx.ModelProto,
@@ -46,10 +50,31 @@ def import_model(
     proto, source = read_model(model, memory)
     check_names(proto, source)
     chosen = inputs or ModelInputs()
+    restore = source.memory.checkpoint()
     try:
         return _import(proto, source, chosen)
     except FreeDimensions as free:
+        sized = _sizes_of_decoder(free, proto, chosen)
+        try:
+            if sized is not None:
+                restore()
+                return _import(proto, source, sized)
+        except WebnnCompileError:
+            pass  # what the user did not say is no explanation
         raise InputError(_with_suggestions(free, proto, source, chosen)) from None
+
+
+def _sizes_of_decoder(free: FreeDimensions, proto: onnx.ModelProto, chosen: ModelInputs) -> ModelInputs | None:
+    """Sizes for all that a decoder leaves open whose caches are states; None for other models."""
+    if chosen.states is not None:
+        return None
+    states = usual_states([v.name for v in proto.graph.input], [v.name for v in proto.graph.output])
+    shapes = [free.declared.get(s.before) or [] for s in states]
+    caches = {n for shape in shapes for n in shape[1:] if isinstance(n, str)}
+    batches = {shape[0] for shape in shapes if shape and isinstance(shape[0], str)}
+    others = {n for shape in free.declared.values() for n in shape or [] if isinstance(n, str) and n.isidentifier()}
+    dims = dict.fromkeys(caches, CACHED) | dict.fromkeys(others - caches, SEQUENCE) | {n: Dim(1, 1) for n in batches}
+    return replace(chosen, dims={**dims, **chosen.dims}) if any(shapes) else None
 
 
 def suggest_inputs(model: str | Path | bytes | onnx.ModelProto) -> ModelInputs | None:
