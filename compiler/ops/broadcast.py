@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from ..ir.nodes import Const, Expr
 from ..ir.sizes import Size, equal, is_one, shown, text_of
 from ..tensor import Tensor, compute
-from .call import Call
+from .call import Call, SizesDifferError
 
 MOST_OPERANDS = 64
 """Operands of one expression. An operator that has more combines them in parts: an expression is as deep as it has
@@ -36,10 +36,11 @@ def _do_not_broadcast(call: Call, shapes: Sequence[Sequence[Size]], a: Size, b: 
     listed = " and ".join(shown(s) for s in shapes)
     if differ:
         return call.unsupported(f"shapes {listed} do not broadcast", "check the shapes given to the model")
-    return call.unsupported(
+    error = call.unsupported(
         f"shapes {listed} broadcast only where {text_of(a)} and {text_of(b)} are equal, which is not known",
         "fix these sizes by --dim, or give both one name",
     )
+    return SizesDifferError(str(error), (a, b))
 
 
 def broadcast_element(t: Tensor, axes: Sequence[Expr]) -> Expr:

@@ -49,6 +49,14 @@ class NotKnownError(UnsupportedError):
         self.value = value
 
 
+class SizesDifferError(UnsupportedError):
+    """Two sizes have to be equal, and are not known to be: `sizes`."""
+
+    def __init__(self, message: str, sizes: tuple[Size, Size]) -> None:
+        super().__init__(message)
+        self.sizes = sizes
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """One use of an operator: `name` is the node's, `opset` the version of the operator's `domain` ("" for ai.onnx),

@@ -72,6 +72,12 @@ def fix_shapes(model: onnx.ModelProto, chosen: ModelInputs, weights: Collection[
     return InputShapes(shapes, elements, symbols.dimensions(values))
 
 
+def declared_shapes(model: onnx.ModelProto) -> dict[str, Declared]:
+    """The shapes of all inputs that are tensors, by name."""
+    tensors = {v.name: v.type.tensor_type for v in model.graph.input if v.type.HasField("tensor_type")}
+    return {name: declared_shape(tensor) for name, tensor in tensors.items()}
+
+
 def declared_shape(tensor: onnx.TypeProto.Tensor) -> Declared:
     """As the model has it."""
     if not tensor.HasField("shape"):
@@ -146,7 +152,7 @@ class _Symbols:
             for shape in (*declared.values(), *shapes.values())
             for d in shape or ()
             if isinstance(d, str)
-            for n in (d, *_names(d))
+            for n in (d, *names_in(d))
         )
         for name in self._dims:
             if name not in mentioned and name not in values:
@@ -215,12 +221,12 @@ class _Symbols:
                         return size(a - b)
                     case ast.Mult():
                         return size(a * b)
-                    case ast.FloorDiv() if isinstance(b, int) and b > 0:
+                    case ast.FloorDiv() | ast.Div() if isinstance(b, int) and b > 0:
                         return size(a // b)
         return None
 
 
-def _names(text: str) -> list[str]:
+def names_in(text: str) -> list[str]:
     """The symbols of an expression."""
     try:
         return [n.id for n in ast.walk(ast.parse(text, mode="eval")) if isinstance(n, ast.Name)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,18 +19,19 @@ from .check_model import all_nodes, check_model
 from .check_names import check_names
 from .check_types import check_types
 from .convert_old import convert_old
+from .derive_sizes import Trial, derive_sizes
 from .embed_external import embed_external
 from .expand_experimental import expand_experimental
 from .fix_inputs import fix_inputs
-from .fix_shapes import FreeDimensions, fix_shapes
+from .fix_shapes import FreeDimensions, declared_shapes, fix_shapes
 from .handlers import is_supported
 from .inline_functions import inline_functions
 from .list_inputs import list_inputs
-from .problems import Problems
+from .problems import Differing, Problems
 from .read_model import Source, read_model
 from .separate_weights import separate_weights
 from .sort_nodes import sort_nodes
-from .suggest_sizes import arguments_of, flags_of, suggest_sizes
+from .suggest_sizes import arguments_of, flags_of, may_follow, suggest_sizes
 
 CACHED, SEQUENCE = Dim(0, 1023), Dim(1, 64)
 """Rows in the caches of a decoder before a run, and those that a run adds, where nothing is said of them."""
@@ -52,29 +54,30 @@ def import_model(
     chosen = inputs or ModelInputs()
     restore = source.memory.checkpoint()
     try:
-        return _import(proto, source, chosen)
+        return _import_with_sizes(proto, source, chosen)
     except FreeDimensions as free:
-        sized = _sizes_of_decoder(free, proto, chosen)
-        try:
-            if sized is not None:
-                restore()
-                return _import(proto, source, sized)
-        except WebnnCompileError:
-            pass  # what the user did not say is no explanation
+        for sized in _sizes_of_decoder(free, proto, chosen):
+            restore()
+            try:
+                return _import_with_sizes(proto, source, sized)
+            except WebnnCompileError:
+                pass  # what the user did not say is no explanation
         raise InputError(_with_suggestions(free, proto, source, chosen)) from None
 
 
-def _sizes_of_decoder(free: FreeDimensions, proto: onnx.ModelProto, chosen: ModelInputs) -> ModelInputs | None:
-    """Sizes for all that a decoder leaves open whose caches are states; None for other models."""
+def _sizes_of_decoder(free: FreeDimensions, proto: onnx.ModelProto, chosen: ModelInputs) -> Iterator[ModelInputs]:
+    """Sizes for what a decoder leaves open whose caches are states, first without those that may follow from others;
+    none for other models."""
     if chosen.states is not None:
-        return None
+        return
     states = usual_states([v.name for v in proto.graph.input], [v.name for v in proto.graph.output])
     shapes = [free.declared.get(s.before) or [] for s in states]
     caches = {n for shape in shapes for n in shape[1:] if isinstance(n, str)}
     batches = {shape[0] for shape in shapes if shape and isinstance(shape[0], str)}
     others = {n for shape in free.declared.values() for n in shape or [] if isinstance(n, str) and n.isidentifier()}
-    dims = dict.fromkeys(caches, CACHED) | dict.fromkeys(others - caches, SEQUENCE) | {n: Dim(1, 1) for n in batches}
-    return replace(chosen, dims={**dims, **chosen.dims}) if any(shapes) else None
+    for left in dict.fromkeys((frozenset(filter(may_follow, others)), frozenset[str]())) if any(shapes) else ():
+        dims = dict.fromkeys(caches - left, CACHED) | dict.fromkeys(others - caches - left, SEQUENCE)
+        yield replace(chosen, dims={**dims, **dict.fromkeys(batches, Dim(1, 1)), **chosen.dims})
 
 
 def suggest_inputs(model: str | Path | bytes | onnx.ModelProto) -> ModelInputs | None:
@@ -82,7 +85,7 @@ def suggest_inputs(model: str | Path | bytes | onnx.ModelProto) -> ModelInputs |
     fit. Raises what importing raises."""
     proto, source = read_model(model)
     try:
-        _import(proto, source, ModelInputs())
+        _import_with_sizes(proto, source, ModelInputs())
     except FreeDimensions as free:
         return _suggestions(free, proto, source, ModelInputs())[0]
     return ModelInputs()
@@ -95,7 +98,7 @@ def _suggestions(
 
     def fits(inputs: ModelInputs) -> bool:
         try:
-            _import(proto, replace(source, memory=CompileMemory()), inputs)
+            _import_with_sizes(proto, replace(source, memory=CompileMemory()), inputs)
         except WebnnCompileError:
             return False
         return True
@@ -116,7 +119,33 @@ def _with_suggestions(free: FreeDimensions, proto: onnx.ModelProto, source: Sour
     return "\n".join(lines)
 
 
-def _import(proto: onnx.ModelProto, source: Source, inputs: ModelInputs) -> Graph:
+def _import_with_sizes(proto: onnx.ModelProto, source: Source, chosen: ModelInputs) -> Graph:
+    """The graph for `chosen` inputs, where sizes that these leave open follow from others, too."""
+    forget = source.memory.checkpoint()
+    trial = _try(proto, source, chosen)
+    declared = declared_shapes(proto)
+    derived = derive_sizes(trial, declared, chosen, partial(_try, proto, replace(source, memory=CompileMemory())))
+    if derived is not None:
+        forget()
+        again = _try(proto, source, derived)
+        if again.graph is not None and (trial.graph is None or not again.differing):
+            return again.graph
+    if trial.graph is None:
+        assert trial.error is not None
+        raise trial.error
+    return trial.graph
+
+
+def _try(proto: onnx.ModelProto, source: Source, inputs: ModelInputs) -> Trial:
+    """An import that may fail."""
+    differing: Differing = []
+    try:
+        return Trial(_import(proto, source, inputs, differing), None, differing)
+    except WebnnCompileError as error:
+        return Trial(None, error, differing)
+
+
+def _import(proto: onnx.ModelProto, source: Source, inputs: ModelInputs, differing: Differing) -> Graph:
     skeleton, weights = separate_weights(proto, source)
     expand_experimental(skeleton, source)
     skeleton, weights = convert_old(skeleton, weights, source)
@@ -124,7 +153,8 @@ def _import(proto: onnx.ModelProto, source: Source, inputs: ModelInputs) -> Grap
     embed_external(skeleton, source)
     sort_nodes(skeleton)
     custom = inputs.operators
-    problems = Problems(source.name, check_model(skeleton, source), partial(is_supported, custom=custom), custom)
+    opset, supported = check_model(skeleton, source), partial(is_supported, custom=custom)
+    problems = Problems(source.name, opset, supported, custom, differing)
     inputs = list_inputs(skeleton, inputs, source)
     skeleton = inline_functions(skeleton, source, custom)
     try:

@@ -15,7 +15,7 @@ from ...errors import InputError, InternalError, UnsupportedError, WebnnCompileE
 from ...graph.builder import Builder
 from ...graph.ir import Attribute, Graph, Node, Value
 from ...graph.names import Names
-from ...ops.call import OWN_DOMAIN, NotKnownError, operator_name
+from ...ops.call import OWN_DOMAIN, NotKnownError, SizesDifferError, operator_name
 from ...system.limits import is_too_large
 from .check_model import names_read
 from .check_node import check_node
@@ -179,6 +179,8 @@ class Import:
             self._storage.update(storage_of_results(node, opset, inputs, results, attributes, self._storage))
             return results
         except UnsupportedError as error:
+            if isinstance(error, SizesDifferError):
+                self._problems.differing.append(error.sizes)
             flags = self.deciding_inputs.flags(error.value) if isinstance(error, NotKnownError) else []
             self._problems.add(": ".join([str(error), *([" and ".join(flags)] if flags else [])]))
             return self._stand_ins(node)

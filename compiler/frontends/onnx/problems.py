@@ -8,8 +8,12 @@ import onnx
 
 from ...custom.table import NO_OPERATORS, CustomOperators
 from ...errors import UnsupportedError
+from ...ir.sizes import Size
 from ...ops.call import operator_name
 from .check_model import NOT_IN_OPSET
+
+Differing = list[tuple[Size, Size]]
+"""Pairs of sizes that have to be equal, and are not known to be."""
 
 _SHOWN = 3
 """So many node names, attribute values and list elements are shown of each kind."""
@@ -29,7 +33,10 @@ class Problems:
         opset: int,
         is_supported: Callable[[onnx.NodeProto], bool],
         custom: CustomOperators = NO_OPERATORS,
+        differing: Differing | None = None,
     ) -> None:
+        self.differing: Differing = [] if differing is None else differing
+        """In all attempts, also those that came to nothing."""
         self._is_supported = is_supported
         self._custom = custom
         self._source = source
@@ -47,7 +54,7 @@ class Problems:
 
     def afresh(self) -> Problems:
         """None yet, of the same model."""
-        return Problems(self._source, self._opset, self._is_supported, self._custom)
+        return Problems(self._source, self._opset, self._is_supported, self._custom, self.differing)
 
     def extend(self, other: Problems) -> None:
         """Adds those of `other`."""

@@ -13,6 +13,8 @@ from .fix_shapes import Declared, FreeDimensions
 _BATCH = re.compile(r"batch", re.IGNORECASE)
 _PAST = re.compile(r"past|cache", re.IGNORECASE)
 _TOTAL = re.compile(r"total|kv_?len|attention_mask|past.*\+|\+.*past", re.IGNORECASE)
+_FOLLOWS = re.compile(rf"{_TOTAL.pattern}|cache_dim|sequence_length_out|^s\d+$", re.IGNORECASE)
+"""Names of sizes that may follow from others; s53 is one to which PyTorch gives a name."""
 
 _WORK = 30_000
 """Nodes that are imported in all, about: small models are tried in more ways than large ones."""
@@ -35,6 +37,8 @@ class _Sizes:
     """Size of an input's first dimension, whatever its name."""
     sums: bool = False
     """Whether totals are given as the sum of what is past and the rest."""
+    follow: bool = False
+    """Whether totals are left to follow from other sizes."""
 
     def of(self, symbol: str, *, first: bool) -> Dim:
         if first and self.first is not None:
@@ -62,6 +66,11 @@ def suggest_sizes(
     return fixed, first_of(_plan(free, chosen, sizes) for sizes in _ranges())
 
 
+def may_follow(symbol: str) -> bool:
+    """Whether a size of this name is one that follows from others in models that exporters make."""
+    return _FOLLOWS.search(symbol) is not None
+
+
 def flags_of(inputs: ModelInputs) -> str:
     """The options of a command line for these, but for constants that are no single number."""
     constants = [f"--fix {shell_word(n)}={a.item()}" for n, a in inputs.constants.items() if a.size == 1]
@@ -86,6 +95,7 @@ def _fixed() -> Iterator[_Sizes]:
     one = Dim(1, 1)
     for length in _LENGTHS:
         same = Dim(length, length)
+        yield _Sizes(one, same, same, follow=True)
         yield _Sizes(one, same, same, first=one)
         for sums in (True, False):
             yield _Sizes(one, same, same, sums=sums)
@@ -95,6 +105,8 @@ def _fixed() -> Iterator[_Sizes]:
 def _ranges() -> Iterator[_Sizes]:
     one, batch = Dim(1, 1), Dim(1, 8)
     past, length = Dim(0, MOST), Dim(1, MOST)
+    yield _Sizes(batch, past, length, follow=True)
+    yield _Sizes(one, past, length, follow=True)
     for sums in (False, True):
         yield _Sizes(batch, past, length, sums=sums)
     yield _Sizes(batch, past, Dim(32, 256, 32))
@@ -108,7 +120,7 @@ def _ranges() -> Iterator[_Sizes]:
 
 def _plan(free: FreeDimensions, chosen: ModelInputs, sizes: _Sizes) -> ModelInputs | None:
     """`chosen` with these sizes for all free dimensions; None where a total is to be a sum, and the model lacks
-    one of its terms."""
+    one of its terms, or is to follow from others, and there is none."""
     shapes, dims = dict(chosen.shapes), dict(chosen.dims)
     numbers = {
         d: extent
@@ -123,7 +135,7 @@ def _plan(free: FreeDimensions, chosen: ModelInputs, sizes: _Sizes) -> ModelInpu
     past = next((s for s in symbols if _PAST.search(s) and not _TOTAL.search(s)), None)
     rest = next((s for s in symbols if s != past and not _BATCH.search(s) and not _TOTAL.search(s)), None)
     total = f"{past}+{rest}" if sizes.sums and past is not None and rest is not None else None
-    if sizes.sums and total is None:
+    if (sizes.sums and total is None) or (sizes.follow and not any(map(may_follow, symbols))):
         return None
     varies = sizes.length.least < sizes.length.most
     for name in free.names:
@@ -144,7 +156,7 @@ def _plan(free: FreeDimensions, chosen: ModelInputs, sizes: _Sizes) -> ModelInpu
                 extents.append(total)
             else:
                 extents.append(d)
-                if d.isidentifier() and d not in dims:
+                if d.isidentifier() and not (sizes.follow and may_follow(d)) and d not in dims:
                     dim = sizes.of(d, first=axis == 0)
                     image = _image(declared) if axis not in (0, channels) and not varies else None
                     dims[d] = Dim(usual, usual) if usual and not varies else Dim(image, image) if image else dim
