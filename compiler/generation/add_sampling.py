@@ -8,12 +8,14 @@ from ..graph.ir import Graph, Value
 from ..graph.tail import Tail
 from ..ir.sizes import shown
 from ..ops.call import OWN_DOMAIN
+from .last_rows import last_rows
 from .ports import BY_COUNT, BY_MASS, COUNTS, DRAWS, LOGPROB, OPTIONS, SEEN, SEEN_NEXT, TOKEN, TOP_IDS, TOP_LOGPROBS
 
 
 def add_sampling(graph: Graph, logits: str, ids: str, top: int = 0) -> Graph:
     """The decoder with a token in place of its output `logits`, float32 or float16 [1, length, vocabulary] or [1,
-    vocabulary], of which the last row counts. `ids` is its input of tokens, int64 or int32 [1, length].
+    vocabulary], of which the last row counts, and is computed alone (`last_rows`). `ids` is its input of tokens, int64
+    or int32 [1, length].
 
     `ports` has the inputs, which `sample.Sampling` makes of a user's options, and the outputs, which stand behind those
     that stay: TOKEN, LOGPROB, TOP_IDS and TOP_LOGPROBS unless `top` is 0, and SEEN_NEXT. `sample` says how the token is
@@ -32,6 +34,8 @@ def add_sampling(graph: Graph, logits: str, ids: str, top: int = 0) -> Graph:
     vocabulary = row.shape[-1]
     if not isinstance(vocabulary, int) or not 0 <= top <= vocabulary:
         raise InputError(f"logits {logits!r}: the {top} best of {shown(row.shape)} are no fixed number of its tokens")
+    graph = last_rows(graph, logits)
+    row = next(v for v in graph.outputs if v.name == logits)
     tail = Tail(graph)
     numbers = tail.input(OPTIONS, (4,), F32), tail.input(COUNTS, (3,), I32)
     seen = tail.input(SEEN, (vocabulary,), U8)
