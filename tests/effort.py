@@ -105,6 +105,13 @@ QUANTA: Mapping[Effort, Mapping[str, int]] = {
 }
 """By target: so many random graphs of quantised tensors (`test_random_quanta`)."""
 
+STATES: Mapping[Effort, Mapping[str, int]] = {
+    "check": {"native": 4},
+    "ci": {"native": 16, "wasm": 4, "webgpu": 8, "webgl": 8},
+    "all": {"native": 300} | dict.fromkeys(("wasm", "wasm-relaxed", "webgpu", "webgl", "opencl"), 100),
+}
+"""By target: so many random models with states (`test_random_states`)."""
+
 VARIANTS_OF_NODES: Mapping[Effort, int] = {"check": 64, "ci": 16, "all": 1}
 """Every so many of the small changes to a node (`fuzz/vary_node`) run; there are 98,000."""
 

@@ -31,12 +31,12 @@ class RandomModel:
 
     def weight(self, *shape: int) -> str:
         fan = float(np.prod(shape[1:], initial=1))
-        return self._constant((self.generator.standard_normal(shape) / np.sqrt(fan)).astype(np.float32))
+        return self.constant((self.generator.standard_normal(shape) / np.sqrt(fan)).astype(np.float32))
 
     def integers(self, *values: int) -> str:
-        return self._constant(np.asarray(values, np.int64))
+        return self.constant(np.asarray(values, np.int64))
 
-    def _constant(self, data: Array) -> str:
+    def constant(self, data: Array) -> str:
         name = f"w{len(self.weights)}"
         self.weights[name] = data
         return name
@@ -111,6 +111,8 @@ def matrix_product(m: RandomModel, a: str) -> None:
 
 def product_with_itself(m: RandomModel, a: str) -> None:
     s = m.shapes[a]
+    if len(s) < 2:
+        return
     perm = [*range(len(s) - 2), len(s) - 1, len(s) - 2]
     turned = m.add("Transpose", [a], (*s[:-2], s[-1], s[-2]), perm=perm)
     m.add("MatMul", [a, turned], (*s[:-1], s[-2]))

@@ -289,7 +289,7 @@ def test_what_is_given_is_given() -> None:
 
 
 def test_a_decoder_needs_no_sizes() -> None:
-    """What it leaves open has a range: one sequence, prompts of 64, 1,023 rows before a run."""
+    """Sizes that it leaves open have ranges: one sequence, prompts of 64, 1,023 rows before a run."""
     row = counting(3000, 0)
     model = webnn_compile.compile(row.model)
     assert {d.name: d.span for d in model.program.dimensions} == {"S": "1..64", "P": "0..1023"}

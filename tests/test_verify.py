@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +10,20 @@ import numpy as np
 import onnx
 import pytest
 import webnn_compile
+from drivers import need_driver
 from onnx import TensorProto
 from onnx_models import model, node, random
-from webnn_compile.driver.verify import TOLERANCE, Reference, Runnable, largest_error, tolerance_of
+from state_rows import ROWS, Row
+from webnn_compile.custom import Call, Tensor, operator, pointwise
+from webnn_compile.custom.load_operators import OperatorsLike, operators_of
+from webnn_compile.driver.draw_runs import Kept
+from webnn_compile.driver.verify import TOLERANCE, Comparison, Reference, Runnable, largest_error, tolerance_of
 from webnn_compile.dtypes import BOOL, F16, F32, I64
 from webnn_compile.errors import InputError
+from webnn_compile.frontends.model_inputs import model_inputs
+from webnn_compile.frontends.onnx import import_model
+from webnn_compile.graph.keep_states import keep_states, made_inputs
+from webnn_compile.program.program import TensorSpec
 from webnn_compile.values.draw_inputs import random_input
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -177,3 +186,114 @@ def test_a_quantum_is_no_error(tmp_path: Path) -> None:
     reference, compiled = setting(quantised(5), tmp_path)
     assert reference.compare(compiled).ok
     assert not reference.compare(Fake(compiled, lambda a: a * np.float32(1.2))).ok
+
+
+def reference_of(
+    proto: onnx.ModelProto,
+    dims: Mapping[str, Any],
+    pairs: list[str] | None,
+    folder: Path,
+    operators: OperatorsLike = (),
+) -> Reference:
+    """Runs of a model with states."""
+    path = folder / "model.onnx"
+    onnx.save(proto, path)
+    custom = operators_of(operators)
+    graph = keep_states(import_model(path, model_inputs(None, dims, operators=custom)), pairs, ())
+    names = {s.before for s in graph.states}
+    specs = [TensorSpec(v.name, v.dtype, v.shape, 0) for v in graph.inputs]
+    kept = Kept(graph.states, tuple(s for s in specs if s.name in names), made_inputs(graph))
+    given = [s for s in specs if s.name not in names]
+    return Reference(path, given, dimensions=graph.dimensions, kept=kept, custom=custom)
+
+
+@pytest.mark.parametrize("target", ["native", "webgl"])
+@pytest.mark.parametrize("row", ROWS, ids=lambda r: r.name)
+def test_runs_of_models_with_states(row: Row, target: str, tmp_path: Path) -> None:
+    """Several, in each of which onnxruntime is given what it left in the one before."""
+    need_driver(target)
+    reference = reference_of(row.model, row.dims, row.pairs, tmp_path)
+    compiled: Any = webnn_compile.compile(row.model, target, dims=row.dims, states=row.pairs)
+    assert len(reference.runs) > 3
+    assert reference.compare(compiled).ok
+
+
+def test_wrong_states_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = next(r for r in ROWS if r.name == "rows behind others")
+    reference = reference_of(row.model, row.dims, row.pairs, tmp_path)
+    compiled: Any = webnn_compile.compile(row.model, dims=row.dims, states=row.pairs)
+    save = compiled.save_state
+
+    def found(change: Callable[[Array], Array]) -> Comparison:
+        monkeypatch.setattr(compiled, "save_state", lambda: {name: change(a) for name, a in save().items()})
+        return reference.compare(compiled)
+
+    assert found(lambda a: a).ok
+    shorter = found(lambda a: a[:, :-1])
+    assert (shorter.ok, shorter.output) == (False, "p2")
+    assert not found(lambda a: a + np.float32(0.1)).ok
+
+
+def test_inputs_that_the_model_makes_are_those_of_the_source(tmp_path: Path) -> None:
+    """A mask of all rows, and positions behind them, of which the results are made."""
+    nodes = [
+        node("Concat", ["past_key_0", "x"], ["present_key_0"], axis=1),
+        node("Cast", ["position_ids"], ["at"], to=TensorProto.FLOAT),
+        node("Cast", ["attention_mask"], ["seen"], to=TensorProto.FLOAT),
+        node("ReduceSum", ["seen"], ["count"], keepdims=0),
+        node("Add", ["at", "count"], ["y"]),
+    ]
+    inputs = {"x": (1, "S", 3), "past_key_0": (1, "P", 3)}
+    proto = model(nodes, inputs, ["y", "present_key_0"])
+    for name, shape in (("position_ids", (1, "S")), ("attention_mask", (1, "P + S"))):
+        proto.graph.input.append(onnx.helper.make_tensor_value_info(name, TensorProto.INT64, shape))
+    dims = {"S": (1, 3), "P": (0, 20)}
+    reference = reference_of(proto, dims, None, tmp_path)
+    assert [run.inputs.keys() for run in reference.runs] == [{"x"}] * len(reference.runs)
+    assert reference.compare(webnn_compile.compile(proto, dims=dims)).ok
+    assert reference.runs[-1].outputs["y"].max() > 35
+
+
+def test_runs_of_a_sequence_are_of_one_batch(tmp_path: Path) -> None:
+    nodes = [node("Add", ["x", "h"], ["s"]), node("Tanh", ["s"], ["h2"]), node("Neg", ["h"], ["y"])]
+    proto = model(nodes, {"x": ("B", 3), "h": ("B", 3)}, ["y", "h2"])
+    reference = reference_of(proto, {"B": (1, 5)}, ["h=h2"], tmp_path)
+    assert len(reference.runs) == 4
+    assert len({run.inputs["x"].shape for run in reference.runs}) == 1
+    assert reference.compare(webnn_compile.compile(proto, dims={"B": (1, 5)}, states=["h=h2"])).ok
+
+
+@operator("com.example", "Half")
+def half(call: Call) -> Tensor:
+    return pointwise(call, lambda x: x * 0.5, call.input(0))
+
+
+def test_custom_operators_of_models_with_states(tmp_path: Path) -> None:
+    """They are computed between segments of onnxruntime, through which the states are passed."""
+    nodes = [node("Add", ["x", "h"], ["s"]), node("Half", ["s"], ["h2"], domain="com.example")]
+    imports = [onnx.helper.make_opsetid("com.example", 1)]
+    proto = model([*nodes, node("Neg", ["h2"], ["y"])], {"x": [2, 3], "h": [2, 3]}, ["y", "h2"], imports=imports)
+    reference = reference_of(proto, {}, ["h=h2"], tmp_path, [half])
+    assert set(reference.by) == {"com.example.Half"}
+    assert reference.compare(webnn_compile.compile(proto, operators=[half], states=["h=h2"])).ok
+
+
+def test_sequences_end_where_the_model_has_no_more_positions(tmp_path: Path) -> None:
+    """A table of nine positions: onnxruntime refuses what is beyond it."""
+    nodes = [
+        node("Gather", ["table", "position_ids"], ["rows"]),
+        node("Add", ["x", "rows"], ["new"]),
+        node("Concat", ["past_0", "new"], ["present_0"], axis=1),
+        node("ReduceSum", ["present_0"], ["y"], keepdims=0),
+    ]
+    proto = model(nodes, {"x": (1, "S", 4), "past_0": (1, "P", 4)}, ["y", "present_0"], {"table": random((9, 4))})
+    proto.graph.input.append(onnx.helper.make_tensor_value_info("position_ids", TensorProto.INT64, (1, "S")))
+    dims = {"S": (1, 4), "P": (0, 20)}
+    reference = reference_of(proto, dims, None, tmp_path)
+    rows = [run.inputs["x"].shape[1] for run in reference.runs]
+    assert rows[0] == 1
+    assert sum(rows[:-1]) <= 9
+    nearly_full = reference.runs[-1].states
+    assert nearly_full is not None
+    assert (nearly_full["past_0"].shape[1], rows[-1]) == (5, 4)
+    assert reference.compare(webnn_compile.compile(proto, dims=dims)).ok

@@ -24,6 +24,7 @@ from ..bundle import (
 )
 from ..errors import InputError, InternalError
 from ..frontends.importers import as_onnx, describe_model
+from ..graph.ir import Graph
 from ..ir.memo import forgetting
 from ..pipeline.dump import Dump
 from ..pipeline.lowered import Lowered
@@ -38,6 +39,7 @@ from ..text.printable import printable
 from .build_wasm import memory_bytes
 from .bundle_text import bundled_text, tokenizer_package
 from .cpu_target import CpuTarget, run_native
+from .draw_runs import kept_of
 from .limit_memory import lower_limits, page_memory
 from .make_golden import make_golden
 from .optimise_model import Optimised, import_graph, optimise_model
@@ -192,7 +194,7 @@ def _make_artifact(model: Source, work: Work, report: Report) -> Artifact:
     report.dimensions, report.refusals = lowered.tensors.dimensions, lowered.tensors.refusals
     if options.verify:
         with work.timed("verify"):
-            report.comparisons = _verify(model, lowered, report, work, weights)
+            report.comparisons = _verify(model, graph, lowered, report, work, weights)
             report.layers = _measure([r for own in made.all_lowered for r in own.rewritten], report.cache)
     golden = b""
     if options.golden and options.host != "js" and options.dump is None:
@@ -325,14 +327,17 @@ def _measure(rewritten: list[Rewritten], cache: Cache) -> list[LayerError]:
     return [measure_layer(r, cache) for r in distinct.values()][::-1]
 
 
-def _verify(model: Source, lowered: Lowered, report: Report, work: Work, weights: Weights) -> list[Comparison]:
+def _verify(
+    model: Source, graph: Graph, lowered: Lowered, report: Report, work: Work, weights: Weights
+) -> list[Comparison]:
     """Compares native code and CPU modules with onnxruntime, and with halves the devices that store them, where this
     machine can run them. InternalError above the tolerance, InputError with halves: no such bundle is written."""
     halves = work.options.stores_halves
     tolerance = tolerance_of(halves=halves, winograd=bool(lowered.rewritten))
+    kept = kept_of(lowered, graph)
     reference = Reference(
         as_onnx(model, work.options.inputs),
-        report.inputs,
+        [spec for spec in report.inputs if spec not in kept.specs],
         tolerance,
         halves=halves,
         dimensions=report.dimensions,
@@ -341,6 +346,7 @@ def _verify(model: Source, lowered: Lowered, report: Report, work: Work, weights
         sounds=work.sounds,
         text=work.text,
         custom=work.options.inputs.operators,
+        kept=kept,
     )
     report.references = reference.by
     models: list[Runnable] = [run_native(lowered, work), *(report.wasm.models if report.wasm else ())]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, takewhile
 from pathlib import Path
@@ -12,6 +12,7 @@ import numpy as np
 
 from ..custom.table import NO_OPERATORS, CustomOperators
 from ..errors import InputError
+from ..execution.sessions import StatefulModel
 from ..frontends.onnx.number_labels import numbered_file
 from ..frontends.onnx.perturb_weights import perturb_weights
 from ..frontends.onnx.split_custom import SplitModel
@@ -23,7 +24,8 @@ from ..program.program import TensorSpec
 from ..sounds.prepare import prepare_samples
 from ..sounds.take_sounds import SoundInput
 from ..tokenizers.take_text import TextInput
-from ..values.draw_inputs import draw_inputs, largest_sizes
+from ..values.draw_inputs import draw_inputs
+from .draw_runs import NOTHING_KEPT, Kept, draw_runs
 from .split_session import SplitSession
 
 Array = np.ndarray
@@ -68,15 +70,17 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Arrays of one run, by name."""
+    """Arrays of one run, by name. `states` are those that it finds, by the names of their inputs; None for those that
+    the run before has left."""
 
     inputs: dict[str, Array]
     outputs: dict[str, Array]
+    states: dict[str, Array] | None
 
 
 class Reference:
-    """A model in onnxruntime, with the inputs of all backends: one run, and where sizes vary one of the largest
-    and one of sizes in between.
+    """A model in onnxruntime, with the inputs of all backends: the runs of `draw_runs`, through which onnxruntime is
+    passed the states, and the inputs that a compiled model makes itself.
 
     Its sensitivity is the change of its outputs with optimisations on and every float input replaced by the next larger
     one, or by the nearest float16. Where a model quantises between layers, optimisations compute in int8, which on some
@@ -96,11 +100,13 @@ class Reference:
         sounds: Sequence[SoundInput] = (),
         text: Sequence[TextInput] = (),
         custom: CustomOperators = NO_OPERATORS,
+        kept: Kept = NOTHING_KEPT,
     ) -> None:
         """`tolerance` without sensitivity; `constants` are inputs of the model that the compiled one lacks, `pictures`
-        and `sounds` those that take pixels and samples there, `text` says which take tokens. Operators of `custom`,
-        which onnxruntime lacks, are computed by their references, or else by their definitions. Raises InputError where
-        onnxruntime is missing or rejects the model, and for pictures without Pillow."""
+        and `sounds` those that take pixels and samples there, `text` says which take tokens, `kept` what outlives a
+        run. Operators of `custom`, which onnxruntime lacks, are computed by their references, or else by their
+        definitions. Raises InputError where onnxruntime is missing or rejects the model, and for pictures without
+        Pillow."""
         try:
             import onnxruntime
         except ImportError:
@@ -123,24 +129,38 @@ class Reference:
             )
             self.by = exact.references if isinstance(exact, SplitSession) else {}
             fixed = _fixed(exact, constants or {})
-            for scalars in _draw_sizes(dimensions, generator):
+
+            def draw(scalars: Mapping[Scalar, int]) -> tuple[dict[str, Array], dict[str, Array]]:
+                """The inputs of the compiled model, and what its source has in their place."""
                 feeds = draw_inputs(inputs, dimensions, scalars, generator)
                 feeds |= {p.value.name: _draw_words(feeds[p.value.name].shape, generator) for p in pictures}
                 for one in text:
                     feeds |= one.draw(feeds[one.inputs["ids"].name].shape, generator)
                 own = feeds | {p.value.name: prepare_words(feeds[p.value.name], p) for p in pictures}
-                own |= {s.value.name: prepare_samples(feeds[s.value.name], s) for s in sounds}
-                nearby = {name: perturb(a, halves=halves) for name, a in own.items()}
-                outputs = _run(exact, own | fixed)
-                perturbed = _run(other, nearby | fixed)
-                sensitivity = max(sensitivity, *(largest_error(perturbed[n], a) for n, a in outputs.items()))
-                self.runs.append(_Run(feeds, outputs))
+                return feeds, own | {s.value.name: prepare_samples(feeds[s.value.name], s) for s in sounds}
+
+            for runs in draw_runs(dimensions, kept, generator):
+                begin: dict[str, Array] | None = runs.states
+                states = near = runs.states
+                for sizes in runs.sizes:
+                    scalars = kept.sizes(dimensions, sizes, states)
+                    if scalars is None:
+                        break
+                    feeds, own = draw(scalars)
+                    nearby = {name: perturb(a, halves=halves) for name, a in (own | near).items()}
+                    also = fixed | {name: counted.array(scalars) for name, counted in kept.made.items()}
+                    outputs = _run(exact, own | states | also)
+                    perturbed = _run(other, nearby | also)
+                    sensitivity = max(sensitivity, *(largest_error(perturbed[n], a) for n, a in outputs.items()))
+                    self.runs.append(_Run(feeds, outputs, begin))
+                    begin, states, near = None, kept.left(outputs), kept.left(perturbed)
         except InputError:
             raise
         except Exception as error:  # onnxruntime's exceptions share no base class
             name = "the quantised model" if isinstance(model, bytes) else model.name
             raise InputError(f"--verify: onnxruntime cannot run {name}: {error}") from None
         self._tolerance = min(max(tolerance, CONDITION * sensitivity), 1.0)
+        self._kept = kept
 
     @property
     def described(self) -> str:
@@ -151,11 +171,21 @@ class Reference:
         """Runs `model` on the same inputs."""
         worst = Comparison(model.backend, 0.0, next(iter(self.runs[0].outputs)), self._tolerance)
         for run in self.runs:
-            for name, value in model.run(run.inputs).items():
+            for name, value in self._results(model, run).items():
                 error = largest_error(value, run.outputs[name])
                 if not error <= worst.error:
                     worst = Comparison(model.backend, error, name, self._tolerance)
         return worst
+
+    def _results(self, model: Runnable, run: _Run) -> dict[str, Array]:
+        """The outputs of a run, and what it leaves, by the names of the source's outputs."""
+        if not self._kept.pairs:
+            return model.run(run.inputs)
+        assert isinstance(model, StatefulModel)
+        if run.states is not None:
+            model.load_state(run.states)
+        results, left = model.run(run.inputs), model.save_state()
+        return results | {s.after: left[s.before] for s in self._kept.pairs}
 
 
 def _session(onnxruntime: Any, options: Any, model: Path | bytes, level: object, custom: CustomOperators) -> Any:
@@ -203,13 +233,6 @@ def _fixed(session: Any, constants: Mapping[str, Array]) -> dict[str, Array]:
             value = constants[port.name].astype(numpy_names.get(name, name))
             values[port.name] = value.reshape((1,) * len(port.shape)) if value.size == 1 else value
     return values
-
-
-def _draw_sizes(dimensions: Sequence[Dimension], generator: np.random.Generator) -> Iterator[dict[Scalar, int]]:
-    yield largest_sizes(dimensions)
-    if dimensions:
-        scalars = [d.scalar for d in dimensions]
-        yield {s: int(generator.integers(min(max(s.low, 1), s.extent - 1), s.extent)) for s in scalars}
 
 
 def _draw_words(shape: tuple[int, ...], generator: np.random.Generator) -> Array:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from ..dtypes import I32, I64, DType
 from ..errors import InputError
 from ..ir.affine import affine
-from ..ir.nodes import Const, Expr
-from ..ir.sizes import Size, equal, number, shown, size, text_of
+from ..ir.nodes import Const, Expr, Scalar
+from ..ir.sizes import Size, equal, number, shown, size, text_of, value_of
 from ..ops.call import Call
 from ..program.dimensions import Dimension
 from ..program.states import State
 from ..tensor import Tensor, compute
-from .ir import Graph, Node, Value
+from .ir import Array, Graph, Node, Value
 
 USUAL = (
     "past_key_values.*=present.*",
@@ -162,6 +164,17 @@ class Counted:
 
     def _element(self, *at: Expr) -> Expr:
         return Const(1, self.dtype) if self.first is None else (number(self.first) + at[-1]).cast(self.dtype)
+
+    def array(self, scalars: Mapping[Scalar, int]) -> Array:
+        """The tensor in a run of these sizes."""
+        shape = tuple(value_of(n, scalars) for n in self.shape)
+        row = 1 if self.first is None else value_of(self.first, scalars) + np.arange(shape[-1])
+        return np.full(shape, row, self.dtype.numpy)
+
+
+def made_inputs(graph: Graph) -> dict[str, Counted]:
+    """The inputs of the source that `graph` makes, by name."""
+    return {n.name: n.definition for n in graph.nodes if isinstance(n.definition, Counted)}
 
 
 def _made(value: Value, dimensions: Sequence[Dimension]) -> Counted | None:

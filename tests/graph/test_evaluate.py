@@ -6,11 +6,14 @@ import numpy as np
 import onnx
 import pytest
 import webnn_compile
-from onnx_models import model, node, random
+from onnx_models import assert_close, model, node, random
+from state_rows import ROWS, Row
 from webnn_compile.errors import InputError
+from webnn_compile.frontends.model_inputs import model_inputs
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.evaluate import evaluate_graph
 from webnn_compile.graph.ir import Graph
+from webnn_compile.graph.keep_states import keep_states
 from webnn_compile.graph.printer import print_graph
 
 
@@ -80,3 +83,24 @@ def test_an_extreme_that_is_folded_is_the_one_that_is_computed(op: str) -> None:
     (computed,) = webnn_compile.compile(model([reduce], {"x": [3, 3]}, ["y"], opset=13)).run({"x": x}).values()
     folded = import_model(model([reduce], {}, ["y"], {"x": x}, opset=13))
     np.testing.assert_array_equal(evaluate_graph(folded, {})["y"], computed)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda r: r.name)
+def test_states_are_inputs_and_outputs(row: Row) -> None:
+    """Arrays that one run returns are given to the next: sizes go by their shapes."""
+    graph = keep_states(import_model(row.model, model_inputs(None, row.dims)), row.pairs, ())
+    assert [s.before for s in graph.states] == list(row.states)
+    before = {v.name: np.zeros([n if isinstance(n, int) else 0 for n in v.shape], v.dtype.numpy) for v in graph.inputs}
+    states = {name: before[name] for name in row.states}
+    for given, results, left in row.runs(6):
+        made = evaluate_graph(graph, {**given, **states})
+        states = {s.before: made.pop(s.after) for s in graph.states}
+        assert_close(made, results)
+        assert_close(states, left)
+
+
+def test_a_state_beyond_the_capacity_does_not_fit() -> None:
+    row = next(r for r in ROWS if r.name == "rows behind others")
+    graph = keep_states(import_model(row.model, model_inputs(None, row.dims)), row.pairs, ())
+    with pytest.raises(InputError, match="makes P 41, and the model was compiled for 0 to 40"):
+        evaluate_graph(graph, {"x": np.ones((2, 1, 5), np.float32), "p": np.ones((2, 41, 5), np.float32)})

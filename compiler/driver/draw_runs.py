@@ -1,0 +1,109 @@
+"""Runs of a model at random: single ones, and sequences in which each finds the states that the one before has left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..errors import InputError
+from ..graph.ir import Graph
+from ..graph.keep_states import Counted, made_inputs
+from ..ir.nodes import Expr, Scalar
+from ..ir.sizes import number, scalars_of, value_of
+from ..pipeline.lowered import Lowered
+from ..program.dimensions import Dimension
+from ..program.program import TensorSpec
+from ..program.states import State, check_room, lengths_at_start
+from ..values.bind_sizes import bind_sizes
+from ..values.draw_inputs import draw_inputs, largest_sizes, smallest_sizes
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Pairs of states, with the `specs` of their inputs, and the inputs of the source that are `made` of their
+    lengths."""
+
+    pairs: tuple[State, ...] = ()
+    specs: tuple[TensorSpec, ...] = ()
+    made: Mapping[str, Counted] = field(default_factory=dict)
+
+    def left(self, outputs: Mapping[str, Array]) -> dict[str, Array]:
+        """The states that a run with these outputs leaves, by the names of their inputs."""
+        return {s.before: outputs[s.after] for s in self.pairs}
+
+    def sizes(
+        self, dimensions: Sequence[Dimension], sizes: Mapping[Scalar, int], states: Mapping[str, Array]
+    ) -> dict[Scalar, int] | None:
+        """Scalars of a run that finds these states, by `sizes` else; None where they have no room for it."""
+        own = self.scalars()
+        kept = [d for d in dimensions if d.scalar in own]
+        try:
+            scalars = {**sizes, **bind_sizes(kept, self.specs, [states[s.name] for s in self.specs])}
+            check_room(dimensions, scalars)
+        except InputError:
+            return None
+        return scalars
+
+    def scalars(self) -> tuple[Scalar, ...]:
+        """Scalars of the states' shapes."""
+        return scalars_of(*(n for s in self.specs for n in s.shape if isinstance(n, Expr)))
+
+
+NOTHING_KEPT = Kept()
+
+
+def kept_of(lowered: Lowered, graph: Graph) -> Kept:
+    """States of the model `graph`, before its passes."""
+    tensors, offset = lowered.tensors, lowered.stored.offset
+    before = {s.before for s in tensors.states}
+    specs = (TensorSpec(name, t.dtype, t.shape, offset[t]) for name, t in tensors.inputs if name in before)
+    return Kept(tensors.states, tuple(specs), made_inputs(graph))
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """One run after the other, from `states` on, by the sizes that each decides."""
+
+    states: dict[str, Array]
+    sizes: tuple[Mapping[Scalar, int], ...]
+
+
+def draw_runs(dimensions: Sequence[Dimension], kept: Kept, generator: np.random.Generator) -> Iterator[Runs]:
+    """Without states a run of the largest sizes, and where they vary one of sizes in between. With states four runs
+    from zeros on, and where those grow, one that nearly fills them."""
+    largest = largest_sizes(dimensions)
+    if not kept.pairs:
+        yield Runs({}, (largest,))
+        if dimensions:
+            yield Runs({}, (_between(dimensions, generator),))
+        return
+    between = [_between(dimensions, generator) for _ in range(2)]
+    # Sizes that all runs of a sequence have, such as a batch's.
+    shared = {s: n for s, n in between[0].items() if s in kept.scalars()}
+    sizes = tuple({**drawn, **shared} for drawn in (smallest_sizes(dimensions), *between, largest))
+    yield Runs(_zeros(kept, {**shared, **lengths_at_start(dimensions)}), sizes)
+    if any(d.after is not None for d in dimensions):
+        lengths = {d.scalar: _most(d, largest) for d in dimensions if d.after is not None}
+        yield Runs(draw_inputs(kept.specs, dimensions, {**largest, **lengths}, generator), (largest,))
+
+
+def _zeros(kept: Kept, scalars: Mapping[Scalar, int]) -> dict[str, Array]:
+    return {s.name: np.zeros([value_of(n, scalars) for n in s.shape], s.dtype.numpy) for s in kept.specs}
+
+
+def _most(d: Dimension, sizes: Mapping[Scalar, int]) -> int:
+    """The most that a state has where a run of these sizes leaves no more than one may begin with."""
+    assert d.after is not None
+    if any(s not in sizes for s in scalars_of(number(d.after))):  # the run computes what it leaves
+        return sizes[d.scalar]
+    room = d.most if d.limit is None else min(d.most, d.limit)
+    return next((n for n in range(sizes[d.scalar], 0, -1) if value_of(d.after, {**sizes, d.scalar: n}) <= room), 0)
+
+
+def _between(dimensions: Sequence[Dimension], generator: np.random.Generator) -> dict[Scalar, int]:
+    scalars = [d.scalar for d in dimensions]
+    return {s: int(generator.integers(min(max(s.low, 1), s.extent - 1), s.extent)) for s in scalars}
