@@ -106,15 +106,22 @@ class Call:
         t = self.inputs[index] if index < len(self.inputs) else None
         if t is None or shape is None:
             return t
-        if t.rank != len(shape) or any(
-            e is not None and not equal(e, have) for e, have in zip(shape, t.shape, strict=True)
-        ):
-            expected = ", ".join("any" if e is None else text_of(e) for e in shape)
-            raise self.unsupported(
-                f"input {index} ({t.name!r}) has shape {shown(t.shape)}, where [{expected}] is expected",
-                "the model is invalid: export it again",
-            )
+        expected = ", ".join("any" if e is None else text_of(e) for e in shape)
+        reason = f"input {index} ({t.name!r}) has shape {shown(t.shape)}, where [{expected}] is expected"
+        if t.rank != len(shape):
+            raise self.unsupported(reason, "the model is invalid: export it again")
+        for expects, has in zip(shape, t.shape, strict=True):
+            if expects is not None:
+                self.check_equal(has, expects, reason, "the model is invalid: export it again")
         return t
+
+    def check_equal(self, a: Size, b: Size, reason: str, advice: str) -> None:
+        """Raises UnsupportedError for this reason unless two sizes are equal, SizesDifferError where they may be."""
+        same = equal(a, b)
+        if same is None:
+            raise SizesDifferError(str(self.unsupported(reason, advice)), (a, b))
+        if not same:
+            raise self.unsupported(reason, advice)
 
     def check_dtypes(self, indices: Iterable[int], *dtypes: DType) -> None:
         """Raises UnsupportedError unless these inputs, where they are there, have one dtype, of `dtypes`: for operators

@@ -71,6 +71,20 @@ def test_a_cache_that_grows(target: str) -> None:
         assert_close(model.run(feeds), onnxruntime_results(proto, feeds))
 
 
+def test_sizes_that_follow() -> None:
+    """The model builder of onnxruntime-genai has names for the length of the mask and for the size of a head."""
+    proto = attention()
+    for port in proto.graph.input:
+        if port.name.startswith("past"):
+            port.type.tensor_type.shape.dim[3].dim_param = "kv_cache_dim"
+    model = compiled(proto, "native", {"batch": (1, 2), "length": (1, 4), "past": (0, 5)})
+    for length, past in ((4, 0), (2, 5)):
+        feeds = feeds_of(length, past)
+        assert_close(model.run(feeds), onnxruntime_results(proto, feeds))
+    with pytest.raises(webnn_compile.UnsupportedError, match=r"sequence_length is total, where length \+ past is"):
+        compiled(proto, "native", {"batch": 1, "length": (1, 4), "past": (0, 5), "total": (1, 9), "kv_cache_dim": SIZE})
+
+
 @pytest.mark.parametrize("target", ["native", "webgl"])
 def test_sequences_of_several_lengths(target: str) -> None:
     proto = attention()

@@ -17,6 +17,10 @@ from ..model_inputs import Dim, ModelInputs
 from .fix_shapes import Declared, FreeDimensions, names_in
 
 
+_LARGE = 1024
+"""A size that is larger than most that are numbers in a model."""
+
+
 @dataclass(frozen=True, slots=True)
 class Trial:
     """An import's graph or error, and pairs of sizes that have to be equal."""
@@ -45,7 +49,7 @@ def derive_sizes(
         inputs = [name for name in declared if name not in chosen.shapes] if trial.differing else []
         remaining = [d for d in _symbols(declared, inputs) if names_in(d) != [d] and d not in chosen.dims]
     found: dict[str, str] = {}
-    most = max(1, sum(d.most for d in chosen.dims.values()))
+    most = max(_LARGE, sum(d.most for d in chosen.dims.values()))
     while remaining:
         own = dict.fromkeys(remaining, Dim(1, most))
         trial = attempt(_with_sizes(replace(chosen, dims={**chosen.dims, **own}), declared, found))

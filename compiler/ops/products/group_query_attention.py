@@ -128,11 +128,9 @@ def _cache(call: Call, key: Tensor) -> Cache:
     before: Size = 0 if past is None else past.shape[2]
     after, total = size(before + length), _total(call)
     grows = not isinstance(before, int) or not before or (total is not None and equal(total, after) is True)
-    if grows and total is not None and equal(total, after) is False:
-        raise call.unsupported(
-            f"total_sequence_length is {text_of(total)}, where {text_of(after)} is expected",
-            "check the shapes given to the model",
-        )
+    if grows and total is not None:
+        reason = f"total_sequence_length is {text_of(total)}, where {text_of(after)} is expected"
+        call.check_equal(total, after, reason, "check the shapes given to the model")
 
     def last(b: Expr) -> Expr:
         return lasts.read([b, *[Const(0)] * (lasts.rank - 1)])
