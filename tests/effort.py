@@ -32,12 +32,12 @@ ROWS_IN_BROWSERS: Mapping[Effort, int] = {"check": 1, "ci": 6, "all": 1}
 """Every so many of those run as bundles in a browser, too."""
 
 MANY_KERNELS = (
-    *("attention", "compress", "groupqueryattention", "gru", "lstm", "nonmaxsuppression", "nonzero", "rnn"),
-    *("sampletoken", "topk", "unique"),
+    *("attention", "compress", "decodermaskedmultiheadattention", "groupqueryattention", "gru", "lstm"),
+    *("multiheadattention", "nonmaxsuppression", "nonzero", "rnn", "sampletoken", "topk", "unique"),
 )
 """How rows begin that are programs of many kernels: loops, sorting."""
 
-ROWS_OF_MANY_KERNELS: Mapping[Effort, Mapping[str, int]] = {"ci": {"webgpu": 7, "webgl": 7, "opencl": 16, "cuda": 16}}
+ROWS_OF_MANY_KERNELS: Mapping[Effort, Mapping[str, int]] = {"ci": {"webgpu": 9, "webgl": 9, "opencl": 16, "cuda": 16}}
 """By backend, which may be a browser's: of those rows every so many, where its driver takes long to compile them."""
 
 SPECIAL_ROWS: Mapping[Effort, Mapping[str, int]] = {

@@ -23,6 +23,7 @@ from .products import (
     fused,
     group_query_attention,
     linear,
+    multi_head_attention,
     packed_attention,
     rotary_embedding,
 )
@@ -99,6 +100,7 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         fused_normalisation,
         grid_sample,
         group_query_attention,
+        multi_head_attention,
         packed_attention,
         quantized,
         quantized_linear,

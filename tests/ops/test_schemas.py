@@ -39,6 +39,7 @@ UNREAD_ATTRIBUTES: Mapping[tuple[str, str], str] = {
         for name in names
     },
     ("com.microsoft.Attention", "rotary_embedding_dim"): "of do_rotary alone, which is refused",
+    ("com.microsoft.DecoderMaskedMultiHeadAttention", "output_qk"): "where it is 0, the node names no such output",
     ("com.microsoft.EmbedLayerNormalization", "mask_index_type"): "of the inference of shapes alone",
     ("com.microsoft.GroupQueryAttention", "kv_cache_bit_width"): "of quantised caches alone, which are refused",
     ("com.microsoft.MatMulNBits", "accuracy_level"): "it allows coarser arithmetic",

@@ -20,7 +20,7 @@ from ..movement.scattering import overwritten
 from ..reductions.layer_normalisation import rms_normalized
 from ..reductions.softmax import softmax_of
 from .attention import dot_products, weighted_sums
-from .heads import heads_joined, heads_of
+from .heads import first_keys, heads_joined, heads_of
 from .rotary_embedding import Angles, rotated, row_of
 
 QUERY, KEY, VALUE, PAST_KEY, PAST_VALUE, LAST, TOTAL, COS, SIN, POSITIONS, BIAS, SINK = range(12)
@@ -56,7 +56,7 @@ def group_query_attention(call: Call) -> tuple[Tensor, ...]:
         query = rotated(f"{call.name}.queries", query, angles, interleaved=interleaved)
         key = rotated(f"{call.name}.keys", key, angles, interleaved=interleaved)
     present = _written(call, PAST_KEY, key, cache), _written(call, PAST_VALUE, value, cache)
-    keys, values = (_first(t, cache.keys) for t in present)
+    keys, values = (first_keys(t, cache.keys) for t in present)
     scale = call.attribute("scale", 0.0) or 1 / sqrt(query.extents[3])
     scores = _biased(call, dot_products(f"{call.name}.products", query, keys, scale))
     weights = _weights(call, scores, cache)
@@ -201,13 +201,6 @@ def _written(call: Call, index: int, new: Tensor, cache: Cache) -> Tensor:
         behind = compute(f"{name}.behind", new.shape, (), lambda *_: Const(0.0, new.dtype))
         past = joined(f"{name}.past", [past, behind], 2)
     return overwritten(name, past, new, 2, cache.begin, cache.reads)
-
-
-def _first(t: Tensor, keys: Size) -> Tensor:
-    """The first `keys` of keys or values."""
-    if equal(t.shape[2], keys):
-        return t
-    return compute(f"{t.name}.seen", (*t.shape[:2], keys, t.shape[3]), (t,), lambda *i: t[i])
 
 
 def _biased(call: Call, scores: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...ir.sizes import Size, equal
 from ...tensor import Tensor, compute
 from ..call import Call
 
@@ -19,3 +20,10 @@ def heads_joined(call: Call, t: Tensor) -> Tensor:
     return compute(
         f"{call.name}.joined", (batch, length, heads * size), (t,), lambda b, i, c: t[b, c // size, i, c % size]
     )
+
+
+def first_keys(t: Tensor, keys: Size) -> Tensor:
+    """The first `keys` of keys or values of (batch, heads, length, size)."""
+    if equal(t.shape[2], keys):
+        return t
+    return compute(f"{t.name}.first", (*t.shape[:2], keys, t.shape[3]), (t,), lambda *i: t[i])
