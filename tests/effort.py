@@ -37,7 +37,7 @@ MANY_KERNELS = (
 )
 """How rows begin that are programs of many kernels: loops, sorting."""
 
-ROWS_OF_MANY_KERNELS: Mapping[Effort, Mapping[str, int]] = {"ci": {"webgpu": 9, "webgl": 9, "opencl": 16, "cuda": 16}}
+ROWS_OF_MANY_KERNELS: Mapping[Effort, Mapping[str, int]] = {"ci": {"webgpu": 7, "webgl": 7, "opencl": 16, "cuda": 16}}
 """By backend, which may be a browser's: of those rows every so many, where its driver takes long to compile them."""
 
 SPECIAL_ROWS: Mapping[Effort, Mapping[str, int]] = {
