@@ -39,7 +39,7 @@ ALLOWED: dict[str, set[str]] = {
     "pictures": {"errors", "dtypes", "ir", "program", "ops", "graph", "formats"},
     "sounds": {"errors", "dtypes", "ir", "program", "ops", "graph", "formats"},
     "tokenizers": {"errors", "dtypes", "ir", "program", "graph"},
-    "answers": BASE | {"ir", "ops", "graph", "formats", "pictures", "tokenizers"},
+    "answers": BASE | {"ir", "program", "ops", "graph", "formats", "pictures", "tokenizers"},
     "generation": {"errors", "dtypes", "ir", "ops", "graph"},
     "schedule": BASE | {"ir"},
     "passes": BASE | {"ir"},

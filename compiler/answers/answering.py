@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..graph.ir import Array
+from ..program.pass_states import PassingStates
 from .give_answers import Given
 
 
@@ -18,11 +19,11 @@ class Runnable(Protocol):
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Array]: ...
 
 
-class Answering:
+class Answering(PassingStates):
     """`model` computes what answers are made of."""
 
     def __init__(self, model: Runnable, given: Sequence[Given]) -> None:
-        self.model = model
+        self.model: Runnable = model
         self.backend = model.backend
         self._given = {name: answer for answer in given for name in answer.outputs.values()}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..answers.give_answers import fit_answers, give_answers
@@ -41,22 +41,30 @@ def import_graph(model: Model, work: Work) -> Graph:
     graph = keep_states(
         import_model(model, options.inputs, CompileMemory(options.compile_memory)), inputs.states, inputs.given
     )
-    work.pictures[:] = picture_inputs(graph, options.pictures)
+    given = _without_states(graph)
+    work.pictures[:] = picture_inputs(given, options.pictures)
     text = options.text
-    work.text[:] = [] if text is None else [fit_text(graph, text.tokenizer, text.input)]
+    work.text[:] = [] if text is None else [fit_text(given, text.tokenizer, text.input)]
     tokenizer = None if text is None else text.tokenizer
-    answers = fit_answers(graph, options.answers, options.labels, work.pictures, tokenizer)
+    answers = fit_answers(given, options.answers, options.labels, work.pictures, tokenizer)
     if options.alone is None:
-        answers += fit_own(graph, {v for one in answers for v in one.takes})
+        answers += fit_own(given, {v for one in answers for v in one.takes})
     elif graph.labels:
         warnings.warn(f"outputs are numbers in place of labels: {_described(graph)}", stacklevel=2)
     if answers:
         graph, work.answers[:] = give_answers(graph, answers)
     graph = take_pictures(graph, work.pictures)
-    work.sounds[:] = sound_inputs(graph, options.sounds)
+    work.sounds[:] = sound_inputs(_without_states(graph), options.sounds)
     graph = take_sounds(graph, work.sounds)
     work.dump("import", graph)
     return graph
+
+
+def _without_states(graph: Graph) -> Graph:
+    """The graph with the inputs that a run is given and the outputs that it gives alone."""
+    before, after = {s.before for s in graph.states}, {s.after for s in graph.states}
+    inputs = tuple(v for v in graph.inputs if v.name not in before)
+    return replace(graph, inputs=inputs, outputs=tuple(v for v in graph.outputs if v.name not in after), states=())
 
 
 def _described(graph: Graph) -> str:

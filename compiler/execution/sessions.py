@@ -111,6 +111,10 @@ class Session:
             left = self.lengths[d.scalar] - rows // d.multiple
             self.lengths = {s: min(n, left) if s is d.scalar else n for s, n in self.lengths.items()}
 
+    def session(self) -> Session:
+        """A new session of the model, of zeros."""
+        return self._model.session()
+
     def fork(self) -> Session:
         """A new session with copies of these states."""
         with self._model.lock:

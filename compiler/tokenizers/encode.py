@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import InputError
 from ..graph.ir import Array
 from ..program.dimensions import Dimension
+from ..program.pass_states import PassingStates
 from .take_text import NAME, Extent, TextInput
 from .tokenizer_file import TokenizerFile
 
@@ -79,11 +80,11 @@ class Encoder:
         }
 
 
-class TakingText:
+class TakingText(PassingStates):
     """`model` with text in place of the inputs of tokens, which it takes as well."""
 
     def __init__(self, model: Runnable, target: TextInput) -> None:
-        self.model = model
+        self.model: Runnable = model
         self.backend = model.backend
         self._encoder = Encoder(target)
 
