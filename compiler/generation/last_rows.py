@@ -1,4 +1,4 @@
-"""Of a decoder's logits those of the last token alone, and of what computes them, as far up as rows do not mix."""
+"""Logits of the last token alone, and of what computes them one row, as far up as rows do not mix."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def cut(proto: onnx.ModelProto, feeds: Feeds) -> Graph:
 
 
 def slices(graph: Graph) -> list[str]:
-    """What the last row is taken of."""
+    """Values of which the last row is taken."""
     return [n.inputs[0].name for n in graph.nodes if n.op == "Gather" and n.inputs[0] is not None]
 
 

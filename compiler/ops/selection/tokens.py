@@ -44,12 +44,19 @@ def _mark_tokens(call: Call) -> Tensor:
     call.check_dtypes((0,), U8)
     call.check_dtypes((1,), I64, I32)
     seen, ids = call.input(0, (None,)), call.input(1, (None,))
+    (n,) = call.fixed(seen)
+
+    def token(s: Expr) -> Expr:
+        """In int32, of which comparisons fill lanes."""
+        return minimum(maximum(ids[s], -1), n).cast(I32)
+
+    tokens = compute(f"{call.name}.ids", ids.shape, (ids,), token)
 
     def now(i: Expr) -> Expr:
-        return reduce("max", ids.shape, lambda s: select(ids[s].eq(i.cast(ids.dtype)), 1, 0))
+        return reduce("max", ids.shape, lambda s: select(tokens[s].eq(i), 1, 0))
 
-    here = compute(f"{call.name}.now", seen.shape, (ids,), now)
-    return compute(call.name, seen.shape, (seen, here), lambda i: select(here[i] > 0, Const(1, U8), seen[i]))
+    here = compute(f"{call.name}.now", (n,), (tokens,), now)
+    return compute(call.name, (n,), (seen, here), lambda i: select(here[i] > 0, Const(1, U8), seen[i]))
 
 
 def _sample_token(call: Call) -> tuple[Tensor, ...]:
@@ -67,8 +74,12 @@ def _sample_token(call: Call) -> tuple[Tensor, ...]:
         return select(unary("isnan", x), lowest(F32), x)
 
     logits = _floats(f"{name}.logits", (n,), (call.input(0),), number)
-    distances = _distances(f"{name}.raw", logits, _largest(f"{name}.raw", logits))
-    mass = compute(f"{name}.mass", (), (distances,), lambda: reduce("sum", (n,), lambda i: unary("exp", distances[i])))
+    largest = _largest(f"{name}.raw", logits)
+
+    def power(i: Expr) -> Expr:
+        return unary("exp", _below(logits[i], largest))
+
+    mass = compute(f"{name}.mass", (), (logits, largest), lambda: reduce("sum", (n,), power))
 
     def penalised(i: Expr) -> Expr:
         x, penalty = logits[i], options[PENALTY,]
@@ -80,9 +91,9 @@ def _sample_token(call: Call) -> tuple[Tensor, ...]:
     (token,) = branch(name, draws, [drawn], [likeliest], [scores, options, counts, draws, by_count, by_mass])
 
     def log_probability(place: Expr) -> Expr:
-        return distances[within(place, n)] - unary("log", mass[()])
+        return _below(logits[within(place, n)], largest) - unary("log", mass[()])
 
-    reads = (distances, mass)
+    reads = (logits, largest, mass)
     logprob = _floats(f"{name}.logprob", (1,), (token, *reads), lambda i: log_probability(token[i]))
     if not top:
         return token, logprob
@@ -102,25 +113,21 @@ def _largest(name: str, x: Tensor) -> Tensor:
     return compute(f"{name}.max", (), (x,), lambda: reduce("max", x.shape, lambda i: x[i]))
 
 
-def _distances(name: str, x: Tensor, largest: Tensor) -> Tensor:
+def _below(x: Expr, largest: Tensor) -> Expr:
     """x - largest, but 0 where `x` is the largest, which may be infinite."""
-
-    def below(i: Expr) -> Expr:
-        return select(x[i].eq(largest[()]), 0.0, x[i] - largest[()])
-
-    return _floats(f"{name}.distances", x.shape, (x, largest), below)
+    return select(x.eq(largest[()]), 0.0, x - largest[()])
 
 
 def _drawn(name: str, scores: Tensor, options: Tensor, counts: Tensor, by_count: Tensor, by_mass: Tensor) -> Tensor:
     """The token, int32 [1], that is drawn of those that top_k, top_p and min_p leave."""
     (n,) = scores.shape
     largest = _largest(name, scores)
-    distances = _distances(name, scores, largest)
 
     def scaled(i: Expr) -> Expr:
-        return distances[i] / minimum(maximum(options[TEMPERATURE,], LEAST_TEMPERATURE), MOST_TEMPERATURE)
+        temperature = minimum(maximum(options[TEMPERATURE,], LEAST_TEMPERATURE), MOST_TEMPERATURE)
+        return _below(scores[i], largest) / temperature
 
-    logs = _floats(f"{name}.scaled", (n,), (distances, options), scaled)
+    logs = _floats(f"{name}.scaled", (n,), (scores, largest, options), scaled)
     keys = compute(f"{name}.keys", (n,), (scores,), lambda i: sort_key(scores[i]))
     outside = [keys, counts, options, logs, largest]
 
