@@ -23,6 +23,8 @@ from .driver.work import Work
 from .errors import InputError
 from .frontends.fetch_model import located
 from .frontends.model_inputs import DimLike, model_inputs
+from .generation.decoder import GenerateOptions, parse_generate
+from .generation.generating import Generating
 from .ir.memo import forgetting
 from .pictures.formats import FORMATS, PICTURES, FormatLike
 from .sounds.formats import SOUNDS, SoundLike
@@ -69,6 +71,7 @@ def compile(
     text: str | Path | None = None,
     states: Sequence[str] | None = None,
     given: Sequence[str] = (),
+    generate: bool | str = False,
     threads: int = 1,
     fast_math: bool = True,
     precision: str = "f32",
@@ -77,7 +80,7 @@ def compile(
     compile_memory: int | None = None,
     records: str | Path | Sequence[str | Path] = (),
     for_device: str | None = None,
-) -> CompiledModel | RemoteModel | Answering | TakingText:
+) -> CompiledModel | RemoteModel | Answering | TakingText | Generating:
     """A model that runs in this process, or in a tab: `compile(...).run({name: array}) -> {name: array}`.
 
     `target`: "native" (this CPU), "c" (the same through a C compiler), "wasm", "wasm-relaxed" and "wasm-signed"
@@ -126,6 +129,7 @@ def compile(
         answers_of(answers),
         labels_of(labels),
         None if text is None else parse_text(text),
+        generate=_generate(generate),
         fast_math=fast_math,
         precision=precision,
         activations=activations,
@@ -142,6 +146,8 @@ def compile(
     optimised = optimise_model(import_graph(source, work), work)
     compiled = compile_remote(target, optimised, work) if remote else row.compile(row.lower(optimised, work), work)
     work.cache.trim()
+    if work.generation:
+        return Generating(compiled, work.generation[0])
     answering = Answering(compiled, work.answers) if work.answers else compiled
     return TakingText(answering, work.text[0]) if work.text else answering
 
@@ -170,6 +176,7 @@ def build_bundle(
     text: str | Path | None = None,
     states: Sequence[str] | None = None,
     given: Sequence[str] = (),
+    generate: bool | str = False,
     fast_math: bool = True,
     precision: str = "f32",
     activations: str = "model",
@@ -196,6 +203,7 @@ def build_bundle(
         answers_of(answers),
         labels_of(labels),
         None if text is None else parse_text(text),
+        generate=_generate(generate),
         targets=bundled_targets() if targets is None else (targets,) if isinstance(targets, str) else tuple(targets),
         fast_math=fast_math,
         precision=precision,
@@ -218,6 +226,10 @@ def build_bundle(
         if out is None:
             return build_manifest(path, options, lambda _: None)
         return _write_bundle(path, Path(out), options, force=force)
+
+
+def _generate(given: bool | str) -> GenerateOptions | None:
+    return None if given is False else parse_generate("" if given is True else given)
 
 
 def _exported(model: Any, example_inputs: Sequence[Any] | Mapping[str, Any] | None, dynamic_shapes: Any) -> Any:

@@ -114,7 +114,11 @@ def compile_for_cpu(
     states = dict(model.tensors.state_tensors)
     inputs = tuple(spec(name, t) for name, t in model.tensors.inputs if t not in states)
     outputs = tuple(spec(name, t) for name, t in model.tensors.outputs if t not in states.values())
-    kept = tuple(replace(spec(name, t), room=t.extents) for name, t in model.tensors.inputs if t in states)
+    kept = tuple(
+        replace(spec(name, t), room=t.extents, stays=name in model.tensors.staying)
+        for name, t in model.tensors.inputs
+        if t in states
+    )
     return Program(
         name=model.name,
         kernels=LazyKernels(launches.makers),

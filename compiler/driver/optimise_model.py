@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..answers.give_answers import fit_answers, give_answers
 from ..answers.labelled import fit_own
 from ..frontends.importers import import_model
+from ..generation.decoder import add_generation
 from ..graph.ir import Graph
 from ..graph.keep_states import keep_states
 from ..graph.lower_graph import lower_graph
@@ -38,9 +39,11 @@ def import_graph(model: Model, work: Work) -> Graph:
     """Imports the model, with nodes for the options' pictures, sounds and answers. Raises InputError and
     UnsupportedError."""
     options, inputs = work.options, work.options.inputs
-    graph = keep_states(
-        import_model(model, options.inputs, CompileMemory(options.compile_memory)), inputs.states, inputs.given
-    )
+    graph = import_model(model, inputs, CompileMemory(options.compile_memory))
+    graph = keep_states(graph, inputs.states, inputs.given)
+    if options.generate is not None:
+        graph, generation = add_generation(graph, options.generate)
+        work.generation[:] = [generation]
     given = _without_states(graph)
     work.pictures[:] = picture_inputs(given, options.pictures)
     text = options.text

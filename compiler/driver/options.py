@@ -13,6 +13,7 @@ from ..answers.labels import Labels
 from ..bundle import ESM, VARIANTS, Packaging
 from ..errors import InputError
 from ..frontends.model_inputs import ModelInputs
+from ..generation.decoder import GenerateOptions
 from ..graph.convert_float16 import convert_float16
 from ..graph.multiply_blocks import multiply_blocks
 from ..graph.passes import GRAPH_PASSES, GraphPass
@@ -70,12 +71,13 @@ def stages(target: str, opt_level: int = 2, precision: str = "f32", activations:
 class Options:
     """The command line's options. `inputs` are what --shape, --dim and --fix say, `pictures` and `sounds` the formats
     of inputs that these fill, `text` by what text fills some, `answers` what runs return in place of outputs, with
-    `labels`. `tokenizers` is the folder of the package that a bundle has for text. `dump` is STAGE or
-    TARGET:STAGE; it and `report`, a file, may be None. A report that is a `page` shows by target what earlier runs
-    took, by `profiles`, and `peaks`: billions of operations and of bytes in a second. With `host` "js" models that need
-    WebAssembly are refused. `precision` is one of PRECISIONS, for stored values: sums are float32. `activations`, of
-    ACTIVATIONS: whether products of weights in few bits quantise their first operand. `gpu_tiles`, of GPU_TILES: where
-    webgpu holds the operands of large products. `threads` are those of a model that runs in this process.
+    `labels`; with `generate` tokens come in place of logits. `tokenizers` is the folder of the package that a
+    bundle has for text. `dump` is STAGE or TARGET:STAGE; it and `report`, a file, may be None. A report that is a
+    `page` shows by target what earlier runs took, by `profiles`, and `peaks`: billions of operations and of bytes
+    in a second. With `host` "js" models that need WebAssembly are refused. `precision` is one of PRECISIONS, for
+    stored values: sums are float32. `activations`, of ACTIVATIONS: whether products of weights in few bits quantise
+    their first operand. `gpu_tiles`, of GPU_TILES: where webgpu holds the operands of large products. `threads` are
+    those of a model that runs in this process.
 
     `processes` compile kernels, where these are many; None is one for each core. A program that sets more than one must
     be importable without side effects. `compile_memory` is in bytes, None a share of this machine's; `page_memory`, in
@@ -94,6 +96,7 @@ class Options:
     answers: tuple[Answer, ...] = ()
     labels: Labels | None = None
     text: TextOptions | None = None
+    generate: GenerateOptions | None = None
     targets: tuple[str, ...] = field(default_factory=bundled_targets)
     opt_level: int = 2
     fast_math: bool = True

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from ..answers.give_answers import Given
 from ..errors import InputError
+from ..generation.decoder import Generation
 from ..pictures.take_pictures import PictureInput
 from ..records.record_file import RecordFile, read_records
 from ..records.recorded_choices import RecordedChoices, TargetChoices, choose_from_records, is_of
@@ -26,7 +27,8 @@ Phase = Callable[[str], None]
 class Work:
     """`name` is the model's, printable. `dump` observes stages common to all targets; `seconds` are times by phase.
     `explicit` are the choices of targets that a search makes. `pictures` and `sounds` are inputs of the model that
-    these fill, `text` says which tokens fill, if any, and `answers` what its runs return, once it is imported.
+    these fill, `text` says which tokens fill, if any, `answers` what its runs return, and `generation` how they give
+    tokens, once it is imported.
     `filters` are by target the most bytes that Winograd's algorithm may prepare, where the page's memory limits
     them."""
 
@@ -41,6 +43,7 @@ class Work:
     sounds: list[SoundInput] = field(default_factory=list)
     text: list[TextInput] = field(default_factory=list)
     answers: list[Given] = field(default_factory=list)
+    generation: list[Generation] = field(default_factory=list)
     filters: dict[str, int] = field(default_factory=dict)
     _announced: list[str] = field(default_factory=list)
     _files: list[RecordFile] = field(default_factory=list)

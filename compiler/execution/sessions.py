@@ -101,7 +101,7 @@ class Session:
     def rewind(self, rows: int) -> None:
         """Drops the last `rows` of the states. Raises InputError where there are fewer, or where a state does not
         grow: load what was saved there."""
-        fixed = [s.name for s in self._states if not s.is_dynamic]
+        fixed = [s.name for s in self._states if not s.is_dynamic and not s.stays]
         if self._growing is None or fixed:
             raise InputError(f"rewind: the states {fixed} have no rows; save_state() and load_state() take them back")
         with self._model.lock:

@@ -73,7 +73,7 @@ def compile_for_device(
             if t not in states.values()
         ),
         states=tuple(
-            Port(TensorSpec(name, t.dtype, t.shape, -1, t.extents), tensors.numbers[t])
+            Port(TensorSpec(name, t.dtype, t.shape, -1, t.extents, name in model.tensors.staying), tensors.numbers[t])
             for name, t in model.tensors.inputs
             if t in states
         ),

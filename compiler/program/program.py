@@ -34,13 +34,14 @@ Array = np.ndarray
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
     """An input or output of the model. `offset` is in bytes from the start of the arena; of a state from the start of
-    its region, where its memory may be laid out for a larger shape, `room`."""
+    its region, where its memory may be laid out for a larger shape, `room`. A state may be one that `stays`."""
 
     name: str
     dtype: DType
     shape: tuple[Size, ...]
     offset: int
     room: tuple[int, ...] | None = None
+    stays: bool = False
 
     @property
     def extents(self) -> tuple[int, ...]:

@@ -17,10 +17,12 @@ from .dimensions import Dimension
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Names of an input of a run, and of the output that the next run finds there."""
+    """Names of an input of a run, and of the output that the next run finds there. One that `stays` is of no rows, and
+    yet left as it is where others drop some."""
 
     before: str
     after: str
+    stays: bool = False
 
     def __str__(self) -> str:
         return f"{self.before}={self.after}"

@@ -48,6 +48,11 @@ class TensorProgram:
         inputs, outputs = dict(self.inputs), dict(self.outputs)
         return tuple((inputs[s.before], outputs[s.after]) for s in self.states)
 
+    @property
+    def staying(self) -> frozenset[str]:
+        """The inputs of states that `stay`."""
+        return frozenset(s.before for s in self.states if s.stays)
+
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
