@@ -16,7 +16,6 @@ from ...ir.sizes import Size, equal, number, scalars_of, size, text_of
 from ..model_inputs import Dim, ModelInputs
 from .fix_shapes import Declared, FreeDimensions, names_in
 
-
 _LARGE = 1024
 """A size that is larger than most that are numbers in a model."""
 
