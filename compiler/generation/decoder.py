@@ -31,7 +31,7 @@ class GenerateOptions:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """What a loop over tokens has to know of a decoder: `ids` is its input of tokens, of a dtype, of at most `longest`
+    """A decoder as a loop over tokens uses it: `ids` is its input of tokens, of a dtype, of at most `longest`
     in a run. With `top` the likeliest so many are outputs, too; `vocabulary` tokens exist."""
 
     ids: str

@@ -85,7 +85,7 @@ def test_sessions_and_forks_have_tokens_of_their_own() -> None:
 
 
 def test_rows_are_dropped() -> None:
-    """What was rewound is as if it had not been, but for repetition penalties."""
+    """Rows that were rewound are as if they had not been, but for repetition penalties."""
     made = compiled()
     list(made.generate(PROMPT, max_tokens=6))
     made.rewind(made.position - len(PROMPT) + 1)
