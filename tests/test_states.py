@@ -298,3 +298,14 @@ def test_a_decoder_needs_no_sizes() -> None:
     assert {d.name: d.span for d in model.program.dimensions} == {"P": "0..1023"}
     with pytest.raises(InputError, match="free dimensions"):
         webnn_compile.compile(row.model, states=())
+
+
+def test_states_of_float16() -> None:
+    """Of a model that a pass builds again: each run finds the sum of the ones before."""
+    shape = [helper.make_tensor_value_info(n, T.FLOAT16, [3]) for n in ("x", "sum", "next", "y")]
+    nodes = [helper.make_node("Add", ["x", "sum"], ["next"]), helper.make_node("Neg", ["next"], ["y"])]
+    graph = helper.make_graph(nodes, "sums", shape[:2], shape[2:])
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    model = webnn_compile.compile(proto, states=["sum=next"])
+    for k in range(1, 4):
+        assert model.run({"x": np.array([1, 2, 3], np.float16)})["y"].tolist() == [-k, -2 * k, -3 * k]

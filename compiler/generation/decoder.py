@@ -11,7 +11,6 @@ from ..graph.ir import Graph, Value
 from ..ir.sizes import capacity, shown
 from ..program.states import State
 from .add_sampling import add_sampling
-from .last_rows import last_rows
 from .ports import SEEN, SEEN_NEXT
 
 IDS = ("input_ids", "tokens", "token_ids", "ids", "decoder_input_ids")
@@ -55,8 +54,7 @@ def add_generation(graph: Graph, options: GenerateOptions) -> tuple[Graph, Gener
         )
     ids = _port("ids", options.ids, graph.inputs, IDS, (I64, I32), (2,))
     logits = _port("logits", options.logits, graph.outputs, LOGITS, (F32, F16), (2, 3))
-    last = last_rows(graph, logits.name) if len(logits.shape) == 3 else graph
-    sampled = add_sampling(last, logits.name, ids.name, options.top)
+    sampled = add_sampling(graph, logits.name, ids.name, options.top)
     states = (*sampled.states, State(SEEN, SEEN_NEXT, stays=True))
     generation = Generation(ids.name, ids.dtype, capacity(ids.shape[1]), capacity(logits.shape[-1]), options.top)
     return replace(sampled, states=states), generation

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -45,7 +46,8 @@ def convert_float16(graph: Graph) -> Graph:
     for v in graph.outputs:
         wants_cast = v.dtype == F16 and now[v].dtype == F32
         outputs_now.append(cast(now[v], f"{v.name}.to_float16", v.name, F16) if wants_cast else now[v])
-    return builder.build(outputs_now, graph.dimensions, [(now[v], text) for v, text in graph.refusals])
+    made = builder.build(outputs_now, graph.dimensions, [(now[v], text) for v, text in graph.refusals])
+    return replace(made, states=graph.states, labels=graph.labels)
 
 
 class _Converter(Copier):

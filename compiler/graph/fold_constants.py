@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from .builder import Builder
 from .copy_nodes import Copier
 from .ir import Graph, Value
@@ -18,7 +20,9 @@ def fold_constants(graph: Graph) -> Graph:
         copier.node(node, builder, now)
     refusals = [(now[v], text) for v, text in graph.refusals]
     folded = builder.build([now[v] for v in graph.outputs], graph.dimensions, refusals)
-    return graph if len(folded.nodes) == len(graph.nodes) else folded
+    if len(folded.nodes) == len(graph.nodes):
+        return graph
+    return replace(folded, states=graph.states, labels=graph.labels)
 
 
 def _is_constant(graph: Graph, inputs: tuple[Value | None, ...]) -> bool:

@@ -4,6 +4,7 @@ mix."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,10 @@ from webnn_compile.driver.targets import TARGETS
 from webnn_compile.driver.work import Work
 from webnn_compile.frontends.model_inputs import model_inputs
 from webnn_compile.generation.last_rows import last_rows
+from webnn_compile.graph.fold_constants import fold_constants
 from webnn_compile.graph.ir import Graph
 from webnn_compile.graph.verify import verify_graph
+from webnn_compile.program.states import State
 from webnn_compile.system.cache import open_cache
 
 ROWS, WIDTH = 5, 8
@@ -222,6 +225,16 @@ def test_a_value_read_by_rows_and_as_a_whole() -> None:
     shapes = {v.name: v.shape for n in result.nodes for v in n.outputs if v is not None}
     assert shapes["s"] == (1, 1, ROWS)
     assert shapes["t"] == (1, WIDTH, ROWS)
+
+
+def test_rows_of_constants_are_folded_and_states_stay() -> None:
+    graph, _ = imported(ROW_BY_ROW["add-rows"])
+    states = (State("x", "y"),)
+    result = last_rows(replace(graph, states=states), "y")
+    assert sorted(slices(result)) == ["b", "x"]
+    folded = fold_constants(result)
+    assert slices(folded) == ["x"]
+    assert folded.states == states
 
 
 def test_decoder() -> None:
