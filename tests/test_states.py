@@ -301,7 +301,7 @@ def test_a_decoder_needs_no_sizes() -> None:
 
 
 def test_states_of_float16() -> None:
-    """Of a model that a pass builds again: each run finds the sum of the ones before."""
+    """A model that a pass builds again: each run finds the sum of the ones before."""
     shape = [helper.make_tensor_value_info(n, T.FLOAT16, [3]) for n in ("x", "sum", "next", "y")]
     nodes = [helper.make_node("Add", ["x", "sum"], ["next"]), helper.make_node("Neg", ["next"], ["y"])]
     graph = helper.make_graph(nodes, "sums", shape[:2], shape[2:])

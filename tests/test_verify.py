@@ -16,13 +16,13 @@ from onnx_models import model, node, random
 from state_rows import ROWS, Row
 from webnn_compile.custom import Call, Tensor, operator, pointwise
 from webnn_compile.custom.load_operators import OperatorsLike, operators_of
-from webnn_compile.driver.draw_runs import Kept
+from webnn_compile.driver.draw_runs import kept_of
 from webnn_compile.driver.verify import TOLERANCE, Comparison, Reference, Runnable, largest_error, tolerance_of
 from webnn_compile.dtypes import BOOL, F16, F32, I64
 from webnn_compile.errors import InputError
 from webnn_compile.frontends.model_inputs import model_inputs
 from webnn_compile.frontends.onnx import import_model
-from webnn_compile.graph.keep_states import keep_states, made_inputs
+from webnn_compile.graph.keep_states import keep_states
 from webnn_compile.program.program import TensorSpec
 from webnn_compile.values.draw_inputs import random_input
 
@@ -201,10 +201,8 @@ def reference_of(
     custom = operators_of(operators)
     graph = keep_states(import_model(path, model_inputs(None, dims, operators=custom)), pairs, ())
     names = {s.before for s in graph.states}
-    specs = [TensorSpec(v.name, v.dtype, v.shape, 0) for v in graph.inputs]
-    kept = Kept(graph.states, tuple(s for s in specs if s.name in names), made_inputs(graph))
-    given = [s for s in specs if s.name not in names]
-    return Reference(path, given, dimensions=graph.dimensions, kept=kept, custom=custom)
+    given = [TensorSpec(v.name, v.dtype, v.shape, 0) for v in graph.inputs if v.name not in names]
+    return Reference(path, given, dimensions=graph.dimensions, kept=kept_of(graph), custom=custom)
 
 
 @pytest.mark.parametrize("target", ["native", "webgl"])
@@ -297,3 +295,14 @@ def test_sequences_end_where_the_model_has_no_more_positions(tmp_path: Path) -> 
     assert nearly_full is not None
     assert (nearly_full["past_0"].shape[1], rows[-1]) == (5, 4)
     assert reference.compare(webnn_compile.compile(proto, dims=dims)).ok
+
+
+def test_states_of_float16(tmp_path: Path) -> None:
+    """Arrays of float16 for onnxruntime are float32 in the compiled model."""
+    nodes = [node("Concat", ["p", "x"], ["p2"], axis=0), node("ReduceSum", ["p2", "axes"], ["y"])]
+    weights = {"axes": np.array([0])}
+    proto = model(nodes, {"x": ["S", 3], "p": ["P", 3]}, ["y", "p2"], weights, dtype=TensorProto.FLOAT16)
+    dims = {"S": (1, 3), "P": (0, 9)}
+    reference = reference_of(proto, dims, ["p=p2"], tmp_path)
+    assert reference.runs[0].outputs["p2"].dtype == np.float16
+    assert reference.compare(webnn_compile.compile(proto, dims=dims, states=["p=p2"])).error < 2e-3

@@ -334,10 +334,10 @@ def _verify(
     machine can run them. InternalError above the tolerance, InputError with halves: no such bundle is written."""
     halves = work.options.stores_halves
     tolerance = tolerance_of(halves=halves, winograd=bool(lowered.rewritten))
-    kept = kept_of(lowered, graph)
+    kept = kept_of(graph)
     reference = Reference(
         as_onnx(model, work.options.inputs),
-        [spec for spec in report.inputs if spec not in kept.specs],
+        [spec for spec in report.inputs if spec.name not in {s.before for s in kept.pairs}],
         tolerance,
         halves=halves,
         dimensions=report.dimensions,

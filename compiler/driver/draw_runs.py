@@ -12,7 +12,6 @@ from ..graph.ir import Graph
 from ..graph.keep_states import Counted, made_inputs
 from ..ir.nodes import Expr, Scalar
 from ..ir.sizes import number, scalars_of, value_of
-from ..pipeline.lowered import Lowered
 from ..program.dimensions import Dimension
 from ..program.program import TensorSpec
 from ..program.states import State, check_room, lengths_at_start
@@ -56,12 +55,11 @@ class Kept:
 NOTHING_KEPT = Kept()
 
 
-def kept_of(lowered: Lowered, graph: Graph) -> Kept:
+def kept_of(graph: Graph) -> Kept:
     """States of the model `graph`, before its passes."""
-    tensors, offset = lowered.tensors, lowered.stored.offset
-    before = {s.before for s in tensors.states}
-    specs = (TensorSpec(name, t.dtype, t.shape, offset[t]) for name, t in tensors.inputs if name in before)
-    return Kept(tensors.states, tuple(specs), made_inputs(graph))
+    before = {s.before for s in graph.states}
+    specs = (TensorSpec(v.name, v.dtype, v.shape, 0) for v in graph.inputs if v.name in before)
+    return Kept(graph.states, tuple(specs), made_inputs(graph))
 
 
 @dataclass(frozen=True, slots=True)

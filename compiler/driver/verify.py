@@ -183,7 +183,9 @@ class Reference:
             return model.run(run.inputs)
         assert isinstance(model, StatefulModel)
         if run.states is not None:
-            model.load_state(run.states)
+            # States of float16 are float32 in a compiled model.
+            dtypes = {s.name: s.dtype.numpy for s in model.kept.states}
+            model.load_state({name: a.astype(dtypes[name]) for name, a in run.states.items()})
         results, left = model.run(run.inputs), model.save_state()
         return results | {s.after: left[s.before] for s in self._kept.pairs}
 

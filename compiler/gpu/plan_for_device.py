@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from ..choices import Choices
 from ..codegen.device_backend import DeviceBackend
+from ..errors import CannotExpress, UnsupportedError
 from ..ir.nodes import Kernel
+from ..passes.narrow_types import device_dtype
 from ..pipeline.lowered import Lowered
 from ..pipeline.plan_kernels import KernelChoices, KernelPlan, Placements, default_choices, plan_kernels
 from ..pipeline.weights import Weights
@@ -50,9 +52,22 @@ def plan_for_device(
     """The plan of `model`, which was lowered by the backend's layout policy. With `halves` values and constants are
     float16 where that is accurate enough, and `arithmetic` says which of them are computed so. `choices` are those of
     each kernel's schedule on the device. `host` is as `partition_host` has it."""
+    _check_states(model)
     narrow = narrow_model(model)
     compiler = KernelCompiler(backend)
     return _plan(model, narrow, narrow.cannot, weights, compiler, choices, arithmetic, halves=halves, host=host)
+
+
+def _check_states(model: Lowered) -> None:
+    """UnsupportedError for a state of a type that devices have no memory for."""
+    for before, _ in model.tensors.state_tensors:
+        try:
+            device_dtype(before.dtype)
+        except CannotExpress:
+            raise UnsupportedError(
+                f"state {before.name!r} is {before.dtype}, which GPUs lack; compile for a target of the processor, or "
+                "pass it through each run (--state none)"
+            ) from None
 
 
 def _plan(

@@ -18,10 +18,13 @@ _TYPE_ATTRIBUTES = frozenset({"to", "dtype", "output_dtype", "stash_type"})
 
 def convert_float16(graph: Graph) -> Graph:
     """Without float16 but at its inputs and outputs, which a Cast converts: no target computes in float16, and the
-    values between are then not rounded to it."""
-    if not any(_touches_float16(node, graph) for node in (*graph.nodes, *graph.folded.values())):
+    values between are then not rounded to it. States are float32."""
+    before, after = {s.before for s in graph.states}, {s.after for s in graph.states}
+    kept = any(v.dtype == F16 for v in graph.inputs if v.name in before)
+    if not kept and not any(_touches_float16(node, graph) for node in (*graph.nodes, *graph.folded.values())):
         return graph
-    builder, names, outputs = Builder(graph.name), value_names(graph), frozenset(graph.outputs)
+    builder, names = Builder(graph.name), value_names(graph)
+    outputs = frozenset(v for v in graph.outputs if v.name not in after)
     opset = max((n.opset for n in graph.nodes if not n.domain), default=13)
     now: dict[Value, Value] = {}
 
@@ -34,9 +37,10 @@ def convert_float16(graph: Graph) -> Graph:
         return names.fresh(f"{value.name}.float32") if value.dtype == F16 and value in outputs else value.name
 
     for v in graph.inputs:
-        now[v] = builder.input(v.name, v.shape, v.dtype, v.elements)
+        halved = v.dtype == F16 and v.name in before
+        now[v] = builder.input(v.name, v.shape, F32 if halved else v.dtype, v.elements)
     for v in graph.inputs:
-        if v.dtype == F16:
+        if now[v].dtype == F16:
             now[v] = cast(now[v], f"{v.name}.to_float32", names.fresh(f"{v.name}.float32"), F32)
     copier = _Converter(inner_name)
     copier.constants(graph, builder, now)
@@ -44,7 +48,7 @@ def convert_float16(graph: Graph) -> Graph:
         copier.node(node, builder, now)
     outputs_now = []
     for v in graph.outputs:
-        wants_cast = v.dtype == F16 and now[v].dtype == F32
+        wants_cast = v.dtype == F16 and now[v].dtype == F32 and v in outputs
         outputs_now.append(cast(now[v], f"{v.name}.to_float16", v.name, F16) if wants_cast else now[v])
     made = builder.build(outputs_now, graph.dimensions, [(now[v], text) for v, text in graph.refusals])
     return replace(made, states=graph.states, labels=graph.labels)
