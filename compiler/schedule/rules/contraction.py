@@ -1,8 +1,9 @@
 """Contractions (convolution, matrix product) on a CPU: a register tile of rows x columns, K innermost.
 
 `tile_plan` decides, this file applies: B, if constant, is packed in panels as wide as the tile, so that K runs through
-contiguous memory. K is unrolled by a factor of the target, in order: interleaved iterations need more registers. The
-loop order of panels and rows follows from the bytes that are reread (`panels_inside`).
+contiguous memory. K is unrolled by a factor of the target, in order: interleaved iterations need more registers, which
+only a single row in narrow panels leaves. The loop order of panels and rows follows from the bytes that are reread
+(`panels_inside`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from ...errors import ScheduleError
 from ...ir.forms import Contraction
 from ...ir.nest import Reduction, match_reduction
 from ...ir.nodes import Buffer, For, LoopKind, Stmt, Var
+from ...ir.reduction import neutral
 from ...ir.simplify import simplify_stmt
 from ...target import Target
 from ..steps import (
@@ -25,6 +27,7 @@ from ..steps import (
     pack,
     powers_below,
     reorder,
+    rfactor,
     segments,
     sink,
     split,
@@ -96,7 +99,10 @@ def _tile(stmt: Stmt, nest: Reduction, roles: Roles, plan: TilePlan, target: Tar
     if plan.layout is not None:
         stmt, packed[roles.b.buffer] = pack(stmt, roles.b.buffer, plan.layout)
     stmt, inner = merge_reduction(simplify_stmt(stmt))
-    stmt = _unroll_reduction(stmt, inner.over[-1], plan.unroll)
+    if plan.parts > 1:
+        stmt = rfactor(stmt, inner.over[-1], 1, neutral(inner.op, inner.acc.dtype), plan.parts)
+    else:
+        stmt = _unroll_reduction(stmt, inner.over[-1], plan.unroll)
     others = [v for v in nest.loops if v not in (roles.column, roles.row, *roles.batch)]
     rows = [*others, *([] if roles.row is None else [roles.row])]
     order = [*roles.batch, roles.column, *rows]

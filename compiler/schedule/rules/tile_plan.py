@@ -29,6 +29,13 @@ FLAT_ROWS = 64
 DEPTH = 4
 """K blocks are a multiple of this where possible: targets may unroll K by as many."""
 
+ACCUMULATORS = 4
+"""Sums of a tile that hide the latency of an addition: a product of one row whose weights are in panels of two vectors
+takes 0.6 of the time with as many, where a cache holds these, and 0.85 where memory does (V8 and LLVM, Zen 4)."""
+
+FEWEST_TERMS = 32
+"""Terms of each of several partial sums at least: they are added up in the end."""
+
 MOST_BLOCKS = 8
 """Most blocks of K to choose from; more only by the heuristic."""
 
@@ -45,8 +52,9 @@ class Blocks:
 class TilePlan:
     """A register tile has `rows` rows and `width` columns. `lines` lines of an image share tiles of rows; `line` is the
     loop over them, None where there is none. `over` is the order of the reduction loops, the innermost unrolled by up
-    to `unroll`. `layout` is that of B if it is a constant. `inside`: panels of B inside the loop over rows; `outlined`:
-    all panels of a block are one function. `staged`: sums go through memory before a heavy epilogue."""
+    to `unroll`, or its iterations in turn for `parts` partial sums. `layout` is that of B if it is a constant.
+    `inside`: panels of B inside the loop over rows; `outlined`: all panels of a block are one function. `staged`: sums
+    go through memory before a heavy epilogue."""
 
     rows: int
     width: int
@@ -54,6 +62,7 @@ class TilePlan:
     line: Var | None
     over: tuple[Var, ...]
     unroll: int
+    parts: int
     layout: Layout | None
     inside: int
     outlined: bool
@@ -116,13 +125,15 @@ def plan_tile(
     layout = packed_layout
     if roles.b.buffer.constant and layout is None:
         layout = _layout(roles, over, width, blocks, matrices, target)
+    parts = _choose_parts(nest, roles, over[-1], width // target.lanes, choices)
     return TilePlan(
         tile_rows,
         width,
         lines,
         line,
         tuple(over),
-        unroll=choices.choose("unroll", list(range(target.unroll, 0, -1))),
+        unroll=choices.choose("unroll", list(range(target.unroll, 0, -1))) if parts == 1 else 1,
+        parts=parts,
         layout=layout if roles.b.buffer.constant else None,
         inside=inside,
         outlined=choices.choose("outlined", [short, not short]) if inside > 1 else False,
@@ -171,8 +182,17 @@ def _choose_vectors(rows: int, roles: Roles, target: Target, choices: Choices) -
     """Tile width in vectors: with few rows, hiding the latency of additions takes more columns. The default depends on
     no target's registers: the variants of a wasm module share the weights, in panels of this width."""
     available = -(-roles.column.extent // target.lanes)
-    preferred = max(1, min({1: 10, 2: 4, 3: 3}.get(rows, 2), available))
+    # Of one row the widest tile that fills the last panel best.
+    widest = min(range(10, 5, -1), key=lambda n: -available % n) if rows == 1 else {2: 4, 3: 3}.get(rows, 2)
+    preferred = max(1, min(widest, available))
     return choices.choose("vectors", ordered(preferred, range(1, min(available, target.widest_tile) + 1)))
+
+
+def _choose_parts(nest: Reduction, roles: Roles, over: Var, vectors: int, choices: Choices) -> int:
+    """The partial sums of a row that is alone: its accumulators are few where panels are narrow."""
+    if roles.row is not None or not nest.acc.dtype.is_float or over.extent < FEWEST_TERMS * ACCUMULATORS:
+        return 1
+    return choices.choose("parts", ordered(max(1, ACCUMULATORS // vectors), [1, 2, ACCUMULATORS]))
 
 
 def _choose_rows(rows: int, most: int, choices: Choices) -> int:
