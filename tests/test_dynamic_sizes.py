@@ -253,7 +253,7 @@ TWO = "(float[n, 4] x, float[n] z) => (y) { e = Exp(x) y = Neg(z) }"
         (EXP, {"dims": {"n": (5, 2)}}, r"the size 'n' is given as 5\.\.2: give a least and a most value, of at least"),
         (EXP, {"dims": {"n": (1, 2**31)}}, r"given as 1\.\.2147483648: give a least and a most value, .* less than 2"),
         (EXP, {"dims": {"n": (1, 3, 4)}}, r"given as 1\.\.3,multiple=4: no multiple of 4 is in that range"),
-        (EXP, {"dims": {"n": "long"}}, r"dims=\{'n': 'long'\}: give a number, \(least, most\), or \(least, most, mult"),
+        (EXP, {"dims": {"n": "long"}}, r"dims=\{'n': 'long'\}: give a number, \(least, most\), \(least, most, mult"),
         (EXP, {"dims": {"n": (1, 2**30)}}, r"input 'x' of shape \[1073741824, 4\] has 4294967296 elements"),
         (EXP, {"dims": {"n": 2}, "shapes": {"x": (3, 4)}}, "sets n = 3, but --dim sets n = 2; give n one value"),
         (EXP, {"dims": {"n": 2}, "constants": {"n": 3}}, "--fix n: g has no such input; its inputs are: 'x'"),

@@ -11,7 +11,7 @@ from itertools import groupby
 from math import prod
 from typing import Any
 
-from ..ir.nodes import Scalar
+from ..ir.nodes import Expr, Scalar
 from ..ir.size_data import expression_data
 from ..ir.sizes import number, scalars_of
 from ..program.device_program import (
@@ -87,7 +87,8 @@ def _scalars_of(steps: Steps) -> Iterator[Scalar]:
                 yield counter
                 yield from scalars_of(number(trips))
                 yield from _scalars_of(body)
-            case Branch(then=then, otherwise=otherwise):
+            case Branch(condition, then, otherwise):
+                yield from scalars_of(condition) if isinstance(condition, Expr) else ()
                 yield from _scalars_of((*then, *otherwise))
             case ReadScalar(scalar=scalar):
                 yield scalar
@@ -122,7 +123,12 @@ class _Steps:
                 trips = expression_data(trips, self._numbers)
                 return {"counter": self._numbers[counter], "trips": trips, **until, "body": self.render(body)}
             case Branch(condition, then, otherwise):
-                return {"if": _place(condition), "then": self.render(then), "else": self.render(otherwise)}
+                return {"if": self._tested(condition), "then": self.render(then), "else": self.render(otherwise)}
+
+    def _tested(self, condition: ScalarLocation | Expr) -> dict[str, Any]:
+        if isinstance(condition, Expr):
+            return {"sizes": expression_data(condition, self._numbers)}
+        return dict(_place(condition))
 
 
 def _place(place: ScalarLocation) -> dict[str, int]:

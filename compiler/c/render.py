@@ -10,7 +10,7 @@ import numpy as np
 
 from ..codegen.c_ports import Ports, functions, size_text
 from ..codegen.source import Writer
-from ..ir.nodes import Kernel, Scalar, Var
+from ..ir.nodes import Expr, Kernel, Scalar, Var
 from ..ir.sizes import text_of
 from ..program.plan_memory import ALIGNMENT
 from ..program.program import Launch, Program, Region, Slot, Step, Steps, TensorSpec
@@ -205,12 +205,15 @@ class _Body:
                 return [pad + head, *self.steps(step.body, depth + 1), pad + "}"]
             case Branch():
                 return [
-                    f"{pad}if ({_holds(step.condition)}) {{",
+                    f"{pad}if ({self._tested(step.condition)}) {{",
                     *self.steps(step.then, depth + 1),
                     f"{pad}}} else {{",
                     *self.steps(step.otherwise, depth + 1),
                     f"{pad}}}",
                 ]
+
+    def _tested(self, condition: Slot | Expr) -> str:
+        return size_text(condition, self._scalar) if isinstance(condition, Expr) else _holds(condition)
 
     def _scalar(self, s: Scalar) -> str:
         return self._counters[s] if s in self._counters else f"ScalarAt(a + {self._program.scalars[s]})"

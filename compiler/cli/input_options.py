@@ -49,7 +49,7 @@ def _is_number(text: str) -> bool:
 
 
 class DimOption(click.ParamType[tuple[str, Dim]]):
-    """NAME=N, NAME=LEAST..MOST or NAME=LEAST..MOST,multiple=M."""
+    """NAME=N or NAME=LEAST..MOST, which `,multiple=M` and `,fast=N` may follow."""
 
     name = "dim"
 
@@ -126,7 +126,7 @@ _OPTIONS = (
         metavar="NAME=LEAST..MOST",
         multiple=True,
         help="How long the dimensions of a name are: a number, or a range such as 1..512 for sizes that each run "
-        "decides; 8..512,multiple=8 for multiples alone.",
+        "decides; 8..512,multiple=8 for multiples alone; 1..512,fast=1 for kernels of its own for a usual size.",
     ),
     click.option(
         "--fix",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from ..ir.nodes import Scalar
+from ..ir.nodes import Expr, Scalar
 from ..ir.sizes import Size, scalars_of
 from ..passes.lower_math import lower_functions
 from ..program.program import Launch, Program, Region, Slot, Steps, segment_entry
@@ -210,8 +210,10 @@ class HostFunction(ExpressionWriter):
 
     def size(self, n: Size) -> str:
         """The value of a size at this moment."""
-        if isinstance(n, int):
-            return str(n)
+        return str(n) if isinstance(n, int) else self.of_scalars(n)
+
+    def of_scalars(self, n: Expr) -> str:
+        """The value of an expression of scalars at this moment."""
         counters = dict(self.variables)
         self.variables.update((s, self.scalar(s)) for s in scalars_of(n))
         self.values.clear()
@@ -219,8 +221,10 @@ class HostFunction(ExpressionWriter):
         self.variables = counters
         return value
 
-    def holds(self, condition: Slot) -> str:
-        """Whether the bool in a slot is true."""
+    def holds(self, condition: Slot | Expr) -> str:
+        """Whether the bool in a slot, or of scalars, is true."""
+        if isinstance(condition, Expr):
+            return self.of_scalars(condition)
         loaded = self.instruction(f"load i8, ptr {self.address(condition)}, align 1")
         return self.instruction(f"icmp ne i8 {loaded}, 0")
 

@@ -54,6 +54,7 @@ from ..tensor.fuse import Group
 from ..tensor.repack_kernel import repack_kernel
 from ..tensor.steps import BranchStep, LoopStep, condition_of
 from ..tensor.steps import Steps as ModelSteps
+from .share_layouts import share_layouts
 
 KernelPass = Callable[[Kernel], Kernel]
 
@@ -186,7 +187,10 @@ def plan_for_cpu(
     """The choices of the model's kernels in programs for `targets`, which share their weights."""
     compilers = [_Compiler(t, opt_level, cache or Cache(None)) for t in targets]
     kernels = {i: (naive, ()) for i, naive in enumerate(model.kernels)}
-    return plan_kernels(kernels, choices, lambda naive, _, recorded: _agree(compilers, naive, recorded))
+    plan = plan_kernels(kernels, choices, lambda naive, _, recorded: _agree(compilers, naive, recorded))
+    return share_layouts(
+        model, plan, targets[0].lanes, lambda naive, chosen: [c.layouts(naive, chosen) for c in compilers]
+    )
 
 
 def _agree(compilers: Sequence[_Compiler], naive: Kernel, recorded: Replay) -> Choices:
@@ -283,12 +287,12 @@ class _Launches:
         if isinstance(step, int):
             choices = self._plan[step].choices if step in self._plan else DEFAULT
             return self.launch(self._model.groups[step], self._model.kernels[step], choices)
-        tensor = condition_of(step)
-        condition = None if tensor is None else self._in_memory(tensor)
         if isinstance(step, LoopStep):
+            carried = condition_of(step)
+            condition = None if carried is None else self._in_memory(carried)
             return Loop(step.loop.counter, step.loop.trips, condition, self.steps(step.body))
-        assert condition is not None
-        return Branch(condition, self.steps(step.then), self.steps(step.otherwise))
+        tested = self._in_memory(step.condition) if isinstance(step.condition, Tensor) else step.condition
+        return Branch(tested, self.steps(step.then), self.steps(step.otherwise))
 
     def needs(self) -> tuple[int, ...]:
         """How far the launches at load read the weights, each with those before it."""

@@ -71,18 +71,22 @@ class Runs:
 
 
 def draw_runs(dimensions: Sequence[Dimension], kept: Kept, generator: np.random.Generator) -> Iterator[Runs]:
-    """Without states a run of the largest sizes, and where they vary one of sizes in between. With states four runs
-    from zeros on, and where those grow, one that nearly fills them."""
+    """Without states a run of the largest sizes, and where they vary one of sizes in between, and one of fast sizes.
+    With states four runs from zeros on, the first of the smallest or of fast sizes, and where those grow, one that
+    nearly fills them."""
     largest = largest_sizes(dimensions)
+    fast = {d.scalar: d.fast // d.multiple for d in dimensions if d.fast is not None}
     if not kept.pairs:
         yield Runs({}, (largest,))
         if dimensions:
             yield Runs({}, (_between(dimensions, generator),))
+        if fast:
+            yield Runs({}, ({**_between(dimensions, generator), **fast},))
         return
     between = [_between(dimensions, generator) for _ in range(2)]
     # Sizes that all runs of a sequence have, such as a batch's.
     shared = {s: n for s, n in between[0].items() if s in kept.scalars()}
-    sizes = tuple({**drawn, **shared} for drawn in (smallest_sizes(dimensions), *between, largest))
+    sizes = tuple({**drawn, **shared} for drawn in ({**smallest_sizes(dimensions), **fast}, *between, largest))
     yield Runs(_zeros(kept, {**shared, **lengths_at_start(dimensions)}), sizes)
     if any(d.after is not None for d in dimensions):
         lengths = {d.scalar: _most(d, largest) for d in dimensions if d.after is not None}

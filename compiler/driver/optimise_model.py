@@ -14,6 +14,7 @@ from ..graph.ir import Graph
 from ..graph.keep_states import keep_states
 from ..graph.lower_graph import lower_graph
 from ..graph.passes import run_graph_passes
+from ..graph.specialise import specialise
 from ..pictures.take_pictures import picture_inputs, take_pictures
 from ..sounds.take_sounds import sound_inputs, take_sounds
 from ..system.limits import CompileMemory
@@ -75,8 +76,11 @@ def _described(graph: Graph) -> str:
 
 
 def optimise_model(graph: Graph, work: Work) -> Optimised:
-    """Runs the graph passes of the options."""
+    """Runs the graph passes of the options, once more on the graph for fast sizes if there are any."""
     passes = graph_passes(work.options.opt_level, work.options.precision, work.options.activations)
     graph = run_graph_passes(graph, passes, work.dump)
+    special = specialise(graph)
+    if special is not None:
+        special = replace(special, graph=run_graph_passes(special.graph, passes, work.dump))
     with deep_recursion():
-        return Optimised(graph, lower_graph(graph))
+        return Optimised(graph, lower_graph(graph, special))

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..dtypes import BOOL, F16, I32, I64, DType
 from ..errors import InputError, InternalError
-from ..ir.nodes import Scalar
+from ..ir.nodes import Expr, Scalar
 from ..ir.sizes import value_of
 from ..program.device_program import DeviceProgram, HostCall, Launch, Port, ReadScalar, ScalarLocation
 from ..program.program import TensorSpec, read_tensor, segment_entry, write_tensor
@@ -258,7 +258,8 @@ class DeviceModel(StatefulModel):
                     self._scalars[step.counter] = t
                     self._play(step.body, carry_out)
             elif isinstance(step, Branch):
-                holds = self._element(step.condition, BOOL)
+                tested = step.condition
+                holds = value_of(tested, self._scalars) if isinstance(tested, Expr) else self._element(tested, BOOL)
                 self._play(step.then if holds else step.otherwise, carry_out)
             else:
                 carry_out(step)

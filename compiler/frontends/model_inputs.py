@@ -20,14 +20,16 @@ NUMBERS = "biuf"
 
 @dataclass(frozen=True, slots=True)
 class Dim:
-    """The values that a size may have: from `least` to `most`, and a multiple of `multiple`."""
+    """The values that a size may have: from `least` to `most`, and a multiple of `multiple`. Runs of the `fast` one
+    have kernels of their own."""
 
     least: int
     most: int
     multiple: int = 1
+    fast: int | None = None
 
     def check(self, name: str) -> Dim:
-        """Itself, with both ends multiples. Raises InputError where there is no such value."""
+        """Itself, with both ends multiples. Raises InputError where there is no such value, or the fast one is none."""
         if not 0 <= self.least <= self.most < 2**31 or self.multiple < 1:
             raise InputError(
                 f"the size {name!r} is given as {self}: give a least and a most value, of at least 0 and less than "
@@ -37,15 +39,20 @@ class Dim:
         most = self.most // self.multiple * self.multiple
         if least > most:
             raise InputError(f"the size {name!r} is given as {self}: no multiple of {self.multiple} is in that range")
-        return Dim(least, most, self.multiple)
+        if self.fast is not None and (self.fast % self.multiple or not least <= self.fast <= most):
+            raise InputError(
+                f"the size {name!r} is given as {self}: no run may have {self.fast}; give one of the range"
+            )
+        return Dim(least, most, self.multiple, None if least == most else self.fast)
 
     def __str__(self) -> str:
         span = str(self.least) if self.least == self.most else f"{self.least}..{self.most}"
-        return span if self.multiple == 1 else f"{span},multiple={self.multiple}"
+        span = span if self.multiple == 1 else f"{span},multiple={self.multiple}"
+        return span if self.fast is None else f"{span},fast={self.fast}"
 
 
-DimLike = Dim | int | tuple[int, int] | tuple[int, int, int]
-"""A size, or the least and the most one, and perhaps what it is a multiple of."""
+DimLike = Dim | int | str | tuple[int, int] | tuple[int, int, int]
+"""A size, or the least and the most one, and perhaps what it is a multiple of; or a text as `parse_dim` reads it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +114,12 @@ def check_pairs(pairs: Sequence[str]) -> tuple[str, ...]:
 
 
 def parse_dim(text: str) -> Dim | None:
-    """Parses 64, 1..512 or 8..512,multiple=8; None for anything else."""
-    match = re.fullmatch(r"(\d+)(?:\.\.(\d+))?(?:,multiple=(\d+))?", text, re.ASCII)
-    return match and Dim(int(match[1]), int(match[2] or match[1]), int(match[3] or 1))
+    """Parses 64, 1..512, 8..512,multiple=8 or 1..512,fast=1; None for anything else."""
+    match = re.fullmatch(r"(\d+)(?:\.\.(\d+))?(?:,multiple=(\d+))?(?:,fast=(\d+))?", text, re.ASCII)
+    if match is None:
+        return None
+    fast = None if match[4] is None else int(match[4])
+    return Dim(int(match[1]), int(match[2] or match[1]), int(match[3] or 1), fast)
 
 
 def _dim(name: str, value: DimLike) -> Dim:
@@ -117,6 +127,11 @@ def _dim(name: str, value: DimLike) -> Dim:
         return value
     if isinstance(value, int):
         return Dim(value, value)
+    if isinstance(value, str) and (parsed := parse_dim(value)) is not None:
+        return parsed
     if isinstance(value, tuple | list) and len(value) in (2, 3) and all(isinstance(n, int) for n in value):
         return Dim(*value)
-    raise InputError(f"dims={{{name!r}: {value!r}}}: give a number, (least, most), or (least, most, multiple)")
+    raise InputError(
+        f"dims={{{name!r}: {value!r}}}: give a number, (least, most), (least, most, multiple), or a text "
+        "such as '1..512,fast=1'"
+    )

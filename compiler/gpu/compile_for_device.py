@@ -124,14 +124,14 @@ class _Places:
     def _structure(
         self, step: LoopStep[HostCall | Launch | ReadScalar] | BranchStep[HostCall | Launch | ReadScalar]
     ) -> Step:
-        tensor = condition_of(step)
-        condition = None if tensor is None else self.of(tensor)
         if isinstance(step, LoopStep):
+            carried = condition_of(step)
+            condition = None if carried is None else self.of(carried)
             owners = {owner_of(t, self._model.aliases) for c in step.loop.carried for t in (c.start, c.inside)}
             self.carried[step.loop.counter] = {s for owner in owners for s in self._scalars.get(owner, ())}
             return Loop(step.loop.counter, step.loop.trips, condition, self.around(step.body))
-        assert condition is not None
-        return Branch(condition, self.around(step.then), self.around(step.otherwise))
+        tested = self.of(step.condition) if isinstance(step.condition, Tensor) else step.condition
+        return Branch(tested, self.around(step.then), self.around(step.otherwise))
 
 
 def _launch(

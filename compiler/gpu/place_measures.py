@@ -44,10 +44,10 @@ class _Placing:
                 return ([step], live - {scalar}) if scalar in live else ([], live)
             case Loop():
                 return self._loop(step, live)
-            case Branch(then=then, otherwise=otherwise):
+            case Branch(condition, then, otherwise):
                 then, before = self.sequence(then, live)
                 otherwise, others = self.sequence(otherwise, live)
-                return [replace(step, then=then, otherwise=otherwise)], before | others
+                return [replace(step, then=then, otherwise=otherwise)], before | others | _tested(condition)
         return [step], live | self._read([step])
 
     def _loop(
@@ -73,9 +73,13 @@ class _Placing:
                     read |= self._host
                 case Loop(trips=trips, body=body):
                     read |= self._read(body) | _of(trips)
-                case Branch(then=then, otherwise=otherwise):
-                    read |= self._read((*then, *otherwise))
+                case Branch(condition, then, otherwise):
+                    read |= self._read((*then, *otherwise)) | _tested(condition)
         return read
+
+
+def _tested(condition: ScalarLocation | Expr) -> frozenset[Scalar]:
+    return frozenset(scalars_of(condition)) if isinstance(condition, Expr) else frozenset()
 
 
 def _of(size: Size) -> frozenset[Scalar]:

@@ -63,6 +63,11 @@ class Builder:
         self._constants[value] = data
         return value
 
+    def keep(self, value: Value, data: Array) -> Value:
+        """A constant of another graph, as the same value."""
+        self._constants[value] = data
+        return value
+
     @property
     def constants(self) -> Mapping[Value, Array]:
         """The elements of all values that are known."""

@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import replace
 
 from ..dtypes import DType
+from ..ir.nodes import Scalar
+from ..ir.sizes import Size
+from ..ops import OperatorFn
 from .builder import Builder
 from .ir import Array, Attribute, Graph, Node, Value
 
@@ -14,13 +17,25 @@ Now = MutableMapping[Value, Value]
 
 
 class Copier:
-    """Copies nodes with other names, dtypes, constants and attributes. By default with the same."""
+    """Copies nodes with other names, dtypes, shapes, constants and attributes. By default with the same."""
 
     def name(self, value: Value) -> str:
         return value.name
 
     def dtype(self, dtype: DType) -> DType:
         return dtype
+
+    def shape(self, shape: tuple[Size, ...]) -> tuple[Size, ...]:
+        """The shape of a region's input, or its elements."""
+        return shape
+
+    def sizes(self, node: Node) -> Mapping[str, Scalar]:
+        """The sizes that a node computes."""
+        return node.sizes
+
+    def definition(self, node: Node) -> OperatorFn | None:
+        """The definition of an operator that `ops` lacks."""
+        return node.definition
 
     def constant(self, data: Array) -> Array:
         return data
@@ -46,14 +61,23 @@ class Copier:
         outputs = ["" if v is None else self.name(v) for v in node.outputs]
         attributes, kind = self.attributes(node.attributes), (node.opset, node.domain)
         values = builder.node(
-            node.op_type, node.name, inputs, attributes, outputs, *kind, regions, node.sizes, node.definition
+            node.op_type,
+            node.name,
+            inputs,
+            attributes,
+            outputs,
+            *kind,
+            regions,
+            self.sizes(node),
+            self.definition(node),
         )
         now.update((old, new) for old, new in zip(node.outputs, values, strict=False) if old and new)
 
     def _region(self, region: Graph, builder: Builder, now: Now) -> Graph:
         inner, here = builder.region(region.name), dict(now)
         for v in region.inputs:
-            here[v] = inner.input(self.name(v), v.shape, self.dtype(v.dtype), v.elements)
+            elements = None if v.elements is None else self.shape(v.elements)
+            here[v] = inner.input(self.name(v), self.shape(v.shape), self.dtype(v.dtype), elements)
         self.constants(region, inner, here)
         for node in region.nodes:
             self.node(node, inner, here)

@@ -45,9 +45,11 @@ def tensor_of(value: Value, data: Array | None = None, room: tuple[int, ...] | N
 
 
 def add_constants(graph: Graph, tensors: dict[Value, Tensor]) -> None:
-    """Adds the constants of `graph` to `tensors`, those that nodes compute as tensors to compute at load."""
+    """Adds the constants of `graph` that `tensors` lacks, those that nodes compute as tensors to compute at load."""
     packed = packed_types(graph)
     for v, data in graph.constants.items():
+        if v in tensors:
+            continue
         node = graph.folded.get(v)
         if node is not None and _is_prepared(v, data, node, tensors):
             tensors[v] = prepared(define(node, tensors)[node.outputs.index(v)], data)

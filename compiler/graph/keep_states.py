@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -161,6 +161,11 @@ class Counted:
 
     def __call__(self, call: Call) -> Tensor:
         return compute(call.name, self.shape, (), self._element)
+
+    def resized(self, resize: Callable[[tuple[Size, ...]], tuple[Size, ...]]) -> Counted:
+        """Its copy of another shape, as `resize` makes of sizes."""
+        first = None if self.first is None else resize((self.first,))[0]
+        return replace(self, shape=resize(self.shape), first=first)
 
     def _element(self, *at: Expr) -> Expr:
         return Const(1, self.dtype) if self.first is None else (number(self.first) + at[-1]).cast(self.dtype)

@@ -51,9 +51,18 @@ def select(cond: Expr, a: ExprLike, b: ExprLike) -> Expr:
 
 def all_of(*conds: Expr) -> Expr:
     """Conjunction; true for none."""
+    return _joined("and", conds, if_none=True)
+
+
+def any_of(*conds: Expr) -> Expr:
+    """Disjunction; false for none."""
+    return _joined("or", conds, if_none=False)
+
+
+def _joined(op: str, conds: tuple[Expr, ...], *, if_none: bool) -> Expr:
     result: Expr | None = None
     for c in conds:
         if c.dtype != BOOL:
-            raise TypeError(f"all_of: an operand of {c.dtype}")
-        result = c if result is None else Binary("and", result, c)  # not `&`, which walks down to the type of `result`
-    return Const(True, BOOL) if result is None else result
+            raise TypeError(f"{'all_of' if op == 'and' else 'any_of'}: an operand of {c.dtype}")
+        result = c if result is None else Binary(op, result, c)  # not `&`, which walks down to the type of `result`
+    return Const(if_none, BOOL) if result is None else result

@@ -19,6 +19,7 @@ from ..tensor.place_tensors import NOTHING_STORED, place_tensors
 from ..tensor.program import Inner, TensorProgram
 from ..tensor.structure import Loop
 from ..tensor.use_winograd import Choice
+from .add_special import add_special
 from .join_bands import join_bands
 from .lower_states import add_states, keep_rows
 from .lower_structures import add_structures
@@ -62,6 +63,8 @@ def lower_tensors(
     listed = DecisionList(choices)
     lowering = _Lowering(TensorOptions(opt_level, policy, choose, costs, listed, filters), observe)
     lowered = lowering.region(tensors, {}, frozenset())
+    if tensors.special is not None:
+        lowered = add_special(lowered, tensors.special, lowering.region)
     outputs = tuple(t for _, t in lowered.tensors.outputs)
     ports = (
         tuple(t for _, t in lowered.tensors.inputs),
@@ -98,7 +101,8 @@ class _Lowering:
         states = [(before, now[after]) for before, after in program.state_tensors]
         starts = {c.start for n in program.structures if isinstance(n.structure, Loop) for c in n.structure.carried}
         alone = frozenset({*(now[t] for t in own | starts), *(after for _, after in states)})
-        grouped = group_tensors(tensors, destinations, alone, options, observe)
+        rooms = {now.get(t, t): extents for t, extents in program.rooms.items()}
+        grouped = group_tensors(tensors, destinations, alone, rooms, options, observe)
         layouts = grouped.layouts
         kept = keep_rows(grouped.groups, states, [layouts[before] == layouts[after] for before, after in states])
         groups = kept.groups

@@ -149,4 +149,6 @@ def _branch(inner: Inner, branch: Branch, lower_region: LowerRegion) -> _Lowered
     for region, arm in zip(inner.regions, (branch.then, branch.otherwise), strict=True):
         destinations = {arm[i]: Destination(memory) for i, memory in inner.results.items()}
         regions.append(lower_region(region, destinations, frozenset()))
-    return _LoweredStructure(tuple(regions), lambda bodies: BranchStep(branch, bodies[0], bodies[1], results), {})
+    return _LoweredStructure(
+        tuple(regions), lambda bodies: BranchStep(branch.condition, bodies[0], bodies[1], results), {}
+    )

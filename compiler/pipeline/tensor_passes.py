@@ -66,7 +66,7 @@ class Grouped:
     outputs. `layouts` are of every stored tensor; the tensors in `aliases` share the memory of others.
 
     Results are stored at their `destinations`; tensors in `own` have memory of their own. What is `passed` between
-    regions is row-major.
+    regions is row-major, and so are tensors in `rooms`, in memory for these extents.
     """
 
     tensors: TensorProgram
@@ -75,6 +75,7 @@ class Grouped:
     destinations: Mapping[Tensor, Destination]
     own: frozenset[Tensor]
     passed: tuple[Tensor, ...]
+    rooms: Mapping[Tensor, tuple[int, ...]]
     layouts: Mapping[Tensor, Layout] = field(default_factory=dict)
     aliases: Mapping[Tensor, Tensor] = field(default_factory=dict)
 
@@ -225,7 +226,9 @@ def _choose_layout(grouped: Grouped, options: TensorOptions) -> Grouped:
         layouts = row_major(tensors, groups)
     else:
         layouts = choose_layout(tensors, groups, policy, options.costs)
-    return replace(grouped, layouts={**layouts, **{t: _passed_on(t, policy) for t in grouped.passed}})
+    passed = {t: _passed_on(t, policy) for t in grouped.passed}
+    wider = {t: Layout.row_major(extents) for t, extents in grouped.rooms.items() if extents != t.extents}
+    return replace(grouped, layouts={**layouts, **passed, **wider})
 
 
 def _passed_on(t: Tensor, policy: LayoutPolicy) -> Layout:
@@ -294,6 +297,7 @@ def group_tensors(
     tensors: TensorProgram,
     destinations: Mapping[Tensor, Destination],
     own: frozenset[Tensor],
+    rooms: Mapping[Tensor, tuple[int, ...]],
     options: TensorOptions,
     observe: Observer,
 ) -> Grouped:
@@ -306,6 +310,7 @@ def group_tensors(
         destinations=destinations,
         own=own,
         passed=(*(t for _, t in tensors.inputs if t.source is not None), *(p.memory for p in destinations.values())),
+        rooms=rooms,
     )
     observe("fuse", grouped)
     for stage, run in GROUP_PASSES.items():

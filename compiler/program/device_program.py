@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..dtypes import DType
-from ..ir.nodes import Scalar
+from ..ir.nodes import Expr, Scalar
 from ..ir.sizes import Size, value_of
 from .dimensions import Dimension
 from .live_ranges import LiveRange
@@ -278,12 +278,16 @@ class DeviceProgram:
         return sum(s.bytes for s in self.storages if not s.prepare_only)
 
 
+def _is_on_device(condition: ScalarLocation | Expr) -> bool:
+    return isinstance(condition, ScalarLocation) and condition.value >= 0
+
+
 def _waits(step: Step) -> int:
     match step:
         case Loop(condition=condition, body=body):
             return (condition is not None and condition.value >= 0) + sum(map(_waits, body))
         case Branch(condition=condition, then=then, otherwise=otherwise):
-            return (condition.value >= 0) + sum(map(_waits, (*then, *otherwise)))
+            return _is_on_device(condition) + sum(map(_waits, (*then, *otherwise)))
         case HostCall(reads=reads):
             return bool(reads)
         case ReadScalar(place=place):

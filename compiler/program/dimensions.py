@@ -12,7 +12,7 @@ from ..ir.sizes import Size
 class Dimension:
     """A size of `scalar` * `multiple`, which is named in the shapes of inputs, or is the element of the input
     `value_of`. One of a state is the length that runs before have left there: a run leaves `after`, which may be no
-    more than `limit`."""
+    more than `limit`. Runs of the `fast` size have kernels of their own."""
 
     name: str
     scalar: Scalar
@@ -20,6 +20,7 @@ class Dimension:
     value_of: str | None = None
     after: Size | None = None
     limit: int | None = None
+    fast: int | None = None
 
     @property
     def least(self) -> int:
@@ -34,4 +35,5 @@ class Dimension:
         """As the command line reads it."""
         if self.least == self.most:
             return str(self.least)
-        return f"{self.least}..{self.most}" + (f",multiple={self.multiple}" if self.multiple > 1 else "")
+        multiple = f",multiple={self.multiple}" if self.multiple > 1 else ""
+        return f"{self.least}..{self.most}{multiple}{'' if self.fast is None else f',fast={self.fast}'}"

@@ -1,11 +1,11 @@
 """The steps of a program: launches, or whatever else a target carries out, with loops and branches around them.
 
     Step = Leaf | Loop(counter: Scalar, trips: Size, condition: Location?, body: Step*)
-         | Branch(condition: Location, then: Step*, otherwise: Step*)
+         | Branch(condition: Location | Expr, then: Step*, otherwise: Step*)
 
 Steps run in order. A `Loop` repeats its body for counter = 0, 1, ... while that is less than `trips`, and the bool at
 the place of the condition, if it has one, is true; `trips` is computed once, before the loop, the condition is read
-before each iteration. A `Branch` runs one of two sequences.
+before each iteration. A `Branch` runs one of two sequences, by the bool at a place or by an expression of scalars.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, Union
 
-from ..ir.nodes import Scalar
+from ..ir.nodes import Expr, Scalar
 from ..ir.sizes import Size
 
 Leaf = TypeVar("Leaf", covariant=True)
@@ -33,9 +33,9 @@ class Loop(Generic[Leaf, Location]):
 
 @dataclass(frozen=True, slots=True)
 class Branch(Generic[Leaf, Location]):
-    """Runs `then` where the bool at the place of `condition` is true, else `otherwise`."""
+    """Runs `then` where `condition` holds, else `otherwise`: the bool at a place, or one that scalars decide."""
 
-    condition: Location
+    condition: Location | Expr
     then: Sequence[Leaf | Loop[Leaf, Location] | Branch[Leaf, Location]]
     otherwise: Sequence[Leaf | Loop[Leaf, Location] | Branch[Leaf, Location]]
 

@@ -20,7 +20,7 @@ from ..ir.construct import all_of
 from ..ir.facts import Facts, range_of_sum
 from ..ir.forms import Contraction, Transform
 from ..ir.nest import Reduction, match_nest, match_reduction
-from ..ir.nodes import Binary, Buffer, Const, Expr, For, If, Kernel, Load, LoopKind, Scope, Stmt, Store, Var
+from ..ir.nodes import Binary, Buffer, Const, Expr, For, If, Kernel, Load, LoopKind, Scope, Seq, Stmt, Store, Var
 from ..ir.rewrite import free_vars, rewrite, rewrite_statements, substitute, walk
 from ..ir.simplify import simplify_expr, simplify_stmt
 from ..target import TEXEL, TEXTURE_SIZE
@@ -59,7 +59,7 @@ def schedule_fragment(kernel: Kernel, replacements: Replacements, bands: int = 1
     """
     replaced = {old: new for old, (new, _) in replacements.items()}
     tile = replacements[kernel.params[-1]][1]
-    if not kernel.params[-1].size:
+    if not kernel.params[-1].size or (kernel.body == Seq(()) and not kernel.row):
         return _empty_result(kernel, replaced)
     loops, inner = _peel(kernel.body)
     store = _store(inner, kernel)

@@ -125,7 +125,8 @@ def timeline(steps: StepsOf[Leaf], access: Callable[[Leaf], Access[Tensor]]) -> 
                 loops.append((begin, len(accesses)))
                 accesses.append(Access(tuple(c.next for c in carried), ()))
             elif isinstance(step, BranchStep):
-                accesses.append(Access((step.branch.condition,), step.results))
+                tested = (step.condition,) if isinstance(step.condition, Tensor) else ()
+                accesses.append(Access(tested, step.results))
                 add(step.then)
                 add(step.otherwise)
             else:

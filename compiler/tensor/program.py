@@ -1,6 +1,6 @@
 """A model as tensors: the result of lower_graph, the input of fuse.
 
-TensorProgram = (inputs, outputs, tensors: Tensor*, structures: Inner*, ...)
+TensorProgram = (inputs, outputs, tensors: Tensor*, structures: Inner*, special: Special?, ...)
 Inner         = (structure: Loop | Branch, regions: TensorProgram*, reads, results)
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 
-from ..ir.nodes import Buffer, Origin
+from ..ir.nodes import Buffer, Origin, Scalar
 from ..program.dimensions import Dimension
 from ..program.refusals import Refusal
 from ..program.states import State
@@ -26,7 +26,9 @@ class TensorProgram:
     are not recognised by their readers or producers, `windows` buffers of Winograd's windows, in the transform domain.
     `rewritten` are the convolutions that Winograd's algorithm computes. `structures` are the loops and branches of the
     region. `dimensions` are the sizes that a run decides, `refusals` the branches that none may take,
-    `sizes` what the sizes that a run computes are read from. `states` are inputs and outputs that outlive a run."""
+    `sizes` what the sizes that a run computes are read from. `states` are inputs and outputs that outlive a run.
+    `special` computes the same for some sizes alone. `rooms` are the shapes that memory is laid out for of inputs and
+    outputs that have more than their own largest."""
 
     inputs: tuple[tuple[str, Tensor], ...]
     outputs: tuple[tuple[str, Tensor], ...]
@@ -41,6 +43,8 @@ class TensorProgram:
     refusals: tuple[Refusal, ...] = ()
     sizes: Sizes = NO_SIZES
     states: tuple[State, ...] = ()
+    special: Special | None = None
+    rooms: Mapping[Tensor, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def state_tensors(self) -> tuple[tuple[Tensor, Tensor], ...]:
@@ -52,6 +56,19 @@ class TensorProgram:
     def staying(self) -> frozenset[str]:
         """The inputs of states that `stay`."""
         return frozenset(s.before for s in self.states if s.stays)
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """A program that takes the place of the general one in runs in which its scalars have these `values`.
+
+    Its inputs are in the memory of the general one's. So are its outputs, in order, and then the values of the scalars
+    in `reported`, which the caller reads from the general one's tensors.
+    """
+
+    values: Mapping[Scalar, int]
+    program: TensorProgram
+    reported: tuple[Scalar, ...]
 
 
 @dataclass(frozen=True, slots=True)

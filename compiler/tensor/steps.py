@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 from ..ir.nodes import Expr
 from .fuse import Group
-from .structure import Branch, Loop
+from .structure import Loop
 from .tensor import Tensor
 
 Leaf = TypeVar("Leaf", covariant=True)
@@ -30,9 +30,10 @@ class LoopStep(Generic[Leaf]):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class BranchStep(Generic[Leaf]):
-    """One of two sequences of steps; both leave their results in the memory of `results`."""
+    """One of two sequences of steps; both leave their results in the memory of `results`. The condition is a tensor of
+    one bool, or where scalars decide it an expression of them."""
 
-    branch: Branch
+    condition: Tensor | Expr
     then: StepsOf[Leaf]
     otherwise: StepsOf[Leaf]
     results: tuple[Tensor, ...]
@@ -67,19 +68,17 @@ def trip_counts(steps: StepsOf[Leaf]) -> Iterator[Expr]:
             yield from trip_counts(step.otherwise)
 
 
-def condition_of(step: LoopStep[Leaf] | BranchStep[Leaf]) -> Tensor | None:
-    """The bool that is tested, before each iteration of a loop."""
-    if isinstance(step, BranchStep):
-        return step.branch.condition
+def condition_of(step: LoopStep[Leaf]) -> Tensor | None:
+    """The bool that is tested before each iteration."""
     return None if step.loop.condition is None else step.loop.carried[step.loop.condition].start
 
 
 def conditions_of(steps: StepsOf[Leaf]) -> Iterator[Tensor]:
-    """Conditions of all loops and branches."""
+    """Conditions of all loops and branches that tensors decide."""
     for step in steps:
         if isinstance(step, LoopStep | BranchStep):
-            condition = condition_of(step)
-            if condition is not None:
+            condition = condition_of(step) if isinstance(step, LoopStep) else step.condition
+            if isinstance(condition, Tensor):
                 yield condition
             for inner in (step.body,) if isinstance(step, LoopStep) else (step.then, step.otherwise):
                 yield from conditions_of(inner)
@@ -100,7 +99,7 @@ def map_runs(steps: StepsOf[Leaf], change: Callable[[tuple[Leaf, ...], bool], It
                     changed.append(LoopStep(step.loop, inside(step.body, True), step.stacks, step.counts))
                 elif isinstance(step, BranchStep):
                     then, otherwise = inside(step.then, True), inside(step.otherwise, True)
-                    changed.append(BranchStep(step.branch, then, otherwise, step.results))
+                    changed.append(BranchStep(step.condition, then, otherwise, step.results))
         return tuple(changed)
 
     return inside(steps, False)

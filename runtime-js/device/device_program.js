@@ -48,9 +48,10 @@ import { unpackSource } from './unpack_source.js';
 /**
  * @typedef {{ value?: number, offset?: number, input?: number }} ScalarLocation a single element: of a value, in the host's
  *   arena, or of an input
+ * @typedef {ScalarLocation & { sizes?: Expression }} Condition a bool: at a place, or an expression of scalars
  * @typedef {({ scalar: number } & ScalarLocation)
  *   | { counter: number, trips: Expression, until?: ScalarLocation, body: Step[] }
- *   | { if: ScalarLocation, then: Step[], else: Step[] }} Structure a scalar that is read, a loop, a branch
+ *   | { if: Condition, then: Step[], else: Step[] }} Structure a scalar that is read, a loop, a branch
  * @typedef {[first: number, end: number] | { call: number } | Structure} Step launches by their numbers, a call of the host by
  *   its number, or what decides how the run goes on
  * @typedef {{ number: number, scalars: readonly number[] }} Started a launch, with its scalars

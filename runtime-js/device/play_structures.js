@@ -4,7 +4,7 @@ import { evaluate } from '../values/sizes.js';
 import { at } from './device_program.js';
 
 /** @typedef {import('../values/convert.js').Words} Words */
-/** @typedef {import('./device_program.js').ScalarLocation} ScalarLocation */
+/** @typedef {import('./device_program.js').Condition} Condition */
 /** @typedef {import('./device_program.js').Structure} Structure */
 /** @typedef {import('./play_steps.js').Run} Run */
 /** @typedef {import('./play_steps.js').Wait} Wait */
@@ -31,11 +31,12 @@ export function* playStructure(run, step, playSteps) {
 
 /**
  * @param {Run} run
- * @param {ScalarLocation} place
+ * @param {Condition} place
  * @param {string} dtype
  * @returns {Generator<Wait, number, Words[]>}
  */
-function* elementAt({ built: { host, plan }, inputs }, { value, offset, input }, dtype) {
+function* elementAt({ built: { host, plan }, inputs, scalars }, { value, offset, input, sizes }, dtype) {
+  if (sizes !== undefined) return evaluate(sizes, scalars);
   if (value !== undefined) {
     const [words] = yield { reads: [value] };
     return Number(words?.[0]);

@@ -73,6 +73,21 @@ def test_a_run_that_takes_it_is_an_error(target: str) -> None:
     runs_as_onnxruntime(compiled, made, good)
 
 
+@pytest.mark.parametrize("target", ["native", "webgl"])
+def test_runs_of_a_fast_size_are_refused_by_themselves(target: str) -> None:
+    """Whichever kernels ran before, and refused."""
+    need_driver(target)
+    made = parsed(RATES)
+    compiled = webnn_compile.compile(made, target, dims={"batch": Dim(1, 3, fast=1), "n": 8})
+    for batch, rate in ((3, 8000), (1, 16000), (1, 8000), (2, 16000), (2, 8000), (1, 16000)):
+        feeds = {"x": random((batch, 8)), "sr": np.array(rate)}
+        if rate == 16000:
+            runs_as_onnxruntime(compiled, made, feeds)
+            continue
+        with pytest.raises(InputError, match="this run takes its else_branch"):
+            compiled.run(feeds)
+
+
 def test_either_branch_may_not_fit() -> None:
     made = parsed(RATES)
     compiled = webnn_compile.compile(made, dims={"batch": 2, "n": 4})

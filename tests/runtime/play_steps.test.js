@@ -78,6 +78,12 @@ test('a branch by an input waits for nothing, one by a value once', async () => 
   }
 });
 
+test('a branch by sizes waits for nothing', async () => {
+  const steps = [branch({ sizes: ['!=', [0], 1] }, [1], [0])];
+  assert.deepEqual(await play(steps, { scalars: [7] }), [[1, 7]]);
+  assert.deepEqual(await play(steps, { scalars: [1] }), [[0]]);
+});
+
 test('an element of an input is read by its type, aligned or not', async () => {
   const steps = [{ scalar: 0, input: 1 }, 1];
   const first = Uint8Array.of(1);

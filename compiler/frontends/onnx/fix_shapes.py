@@ -190,8 +190,9 @@ class _Symbols:
         for name in values:
             self._scalar(name)
         return tuple(
-            Dimension(name, s, self._dims[name].multiple, name if name in values else None)
+            Dimension(name, s, d.multiple, name if name in values else None, fast=d.fast)
             for name, s in self._scalars.items()
+            for d in (self._dims[name],)
         )
 
     def _value(self, text: str) -> Size | None:
