@@ -26,28 +26,28 @@ from webnn_compile.system.cache import open_cache
 WORDS, HIDDEN = 45, 8
 
 
-def decoder(kind: str = "float32", *, rows: bool = True) -> onnx.ModelProto:
-    """A table of logits after each token; with `rows` for each of the ids, else for the last one."""
-    table = (random((WORDS, WORDS), 5) * 2).astype(kind)
+def decoder(kind: str = "float32", *, rows: bool = True, words: int = WORDS, factor: float = -1.0) -> onnx.ModelProto:
+    """A table of logits after each token, by a factor; with `rows` for each of the ids, else for the last one."""
+    table = (random((WORDS, words), 5) * 2).astype(np.float16)
     nodes = [node("Gather", ["table", "ids"], ["all"])]
-    if rows:
-        nodes += [node("Neg", ["all"], ["logits"])]
-    else:
-        nodes += [node("ReduceMax", ["all"], ["last"], axes=[1], keepdims=0), node("Neg", ["last"], ["logits"])]
-    made = model(nodes, {}, ["logits"], {"table": table})
+    if not rows:
+        nodes.append(node("ReduceMax", ["all"], ["last"], axes=[1], keepdims=0))
+    nodes.append(node("Mul", ["all" if rows else "last", "factor"], ["logits"]))
+    made = model(nodes, {}, ["logits"], {"table": table.astype(kind), "factor": np.array(factor, kind)})
     made.graph.input.append(helper.make_tensor_value_info("ids", onnx.TensorProto.INT64, [1, "length"]))
     return made
 
 
 def logits_of(proto: onnx.ModelProto, ids: Array) -> Array:
-    table = onnx.numpy_helper.to_array(proto.graph.initializer[0])
-    return np.asarray(-table[ids[0]])
+    table, factor = map(onnx.numpy_helper.to_array, proto.graph.initializer)
+    return np.asarray(table[ids[0]] * factor)
 
 
 def compiled(
-    proto: onnx.ModelProto, target: str = "native", *, top: int = 0, length: Any = (1, 9)
+    proto: onnx.ModelProto, target: str = "native", *, top: int = 0, length: Any = (1, 9), precision: str = "f32"
 ) -> webnn_compile.CompiledModel:
-    work = Work("m", Options(model_inputs(None, {"length": length})), open_cache(enabled=False), lambda _: None)
+    options = Options(model_inputs(None, {"length": length}), precision=precision)
+    work = Work("m", options, open_cache(enabled=False), lambda _: None)
     graph = add_sampling(import_graph(proto, work), "logits", "ids", top)
     row = TARGETS[target]
     return row.compile(row.lower(optimise_model(graph, work), work), work)
@@ -115,6 +115,21 @@ def test_logits_of_the_last_token_in_halves() -> None:
     seen, options = np.zeros(WORDS, np.uint8), Sampling(temperature=1.0, seed=9)
     got = made.run({"ids": np.array([[3]]), SEEN: seen, **options.inputs(0)})
     assert got[TOKEN].item() == sample(logits_of(proto, np.array([[3]]))[-1], seen, options, 0).token
+
+
+@pytest.mark.parametrize("target", ["webgpu", "opencl"])
+def test_options_of_halves(target: str) -> None:
+    """Where large tensors are stored in float16, those by which a token is chosen are not."""
+    need_driver(target, "shader-f16" if target == "webgpu" else "")
+    proto = decoder(words=5003, factor=0.7)
+    made, seen = compiled(proto, target, length=1, precision="f16"), np.zeros(5003, np.uint8)
+    for position in range(8):
+        options = Sampling(temperature=3.0, top_k=700, seed=position)
+        want = sample(logits_of(proto, np.array([[position]]))[-1], seen, options, position)
+        assert want.margin > 1e-4
+        got = made.run({"ids": np.array([[position]]), SEEN: seen, **options.inputs(position)})
+        assert got[TOKEN].tolist() == [want.token]
+        np.testing.assert_allclose(got[LOGPROB], [want.logprob], rtol=1e-4)
 
 
 def test_ids_of_int32() -> None:
