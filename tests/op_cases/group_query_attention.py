@@ -61,6 +61,15 @@ def _case(
     )
 
 
+def _forgets(name: str, length: int, room: int, last: tuple[int, ...], **more: Any) -> Case:
+    """A cache of `room` rows for a window of three: in these rows of the table all of them are in use at the end."""
+    case = _case(name, length, room, last=last, total=max(last) + 1, sliding_window_cache=1, **more)
+    inputs = list(case.inputs)
+    for i in (PAST_KEY, PAST_VALUE):
+        inputs[i] = _a.normal(*np.shape(inputs[i]))
+    return replace(case, inputs=tuple(inputs), attributes={"local_window_size": 3, **case.attributes})
+
+
 def _rotary(name: str, *args: Any, given: Mapping[int, Array] | None = None, **more: Any) -> Case:
     caches = {COS: _a.normal(12, 8), SIN: _a.normal(12, 8)}
     return _case(name, *args, {**caches, **(given or {})}, size=more.pop("size", 16), do_rotary=1, **more)
@@ -102,6 +111,12 @@ CASES = [
     _case("shared-buffer-full", 2, 7, total=7),
     _case("window", local_window_size=2),
     _case("window-longer", local_window_size=9),
+    _forgets("forgets", 1, 3, (7,)),
+    _forgets("forgets-lengths", 1, 3, (7, 4)),
+    _forgets("forgets-at-once", 1, 5, (7,)),
+    _forgets("forgets-nothing", 1, 5, (4,)),
+    _forgets("forgets-many", 6, 5, (10,), packed=True),
+    _forgets("forgets-a-prompt", 8, 5, (7,), smooth_softmax=1),
     _case("bidirectional", causal=0),
     _case("bidirectional-lengths", 1, 9, total=6, last=(5, 3), causal=0),
     _case("softcap", softcap=0.7, scale=0.9),
@@ -118,6 +133,7 @@ CASES = [
     _rotary("rotary-positions", 3, 4, given=_positions(9, 3, 11)),
     _rotary("rotary-positions-of-a-prompt", 3, None, given=_positions(4, 3, 11)),
     _rotary("rotary-positions-of-a-buffer", 3, 9, total=3, given=_positions(4, 3, 11)),
+    _rotary("rotary-forgets", 1, 3, last=(9, 4), total=10, sliding_window_cache=1, local_window_size=3),
     _normalised("norm"),
     _normalised("norm-epsilon", qk_norm_epsilon=0.1),
     _normalised("norm-epsilons", q_norm_epsilon=0.2, k_norm_epsilon=0.3),

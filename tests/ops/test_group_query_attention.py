@@ -144,6 +144,51 @@ def test_a_buffer_that_outlives_runs() -> None:
     assert_close({"y": np.concatenate(steps, 1)}, {"y": want})
 
 
+@pytest.mark.parametrize(("target", "room"), [("native", 5), ("native", 3), ("webgpu", 5)])
+def test_a_cache_that_forgets_what_no_query_will_see(target: str, room: int) -> None:
+    """Tokens in steps of all lengths, as one run of all of them over a cache that forgets nothing."""
+    dims = {"batch": 1, "length": (1, 7), "past": room, "total": (1, ROWS)}
+    states = None if target == "native" else ()
+    model = compiled(attention(extra=", local_window_size = 3, sliding_window_cache = 1"), target, dims, states=states)
+    whole = feeds_of(20, 0)
+    want = onnxruntime_results(attention(extra=", local_window_size = 3"), whole)["y"]
+    caches = {name: np.zeros((1, SHARED, room, SIZE), np.float32) for name in ("past_key_0", "past_value_0")}
+    steps = []
+    for i, j in ((0, 4), (4, 5), (5, 12), (12, 13), (13, 14), (14, 20)):
+        feeds = {"x": whole["x"][:, i:j], "attention_mask": np.ones((1, j), np.int64)}
+        results = model.run(feeds if states is None else feeds | caches)
+        caches = {name: results.get(name.replace("past", "present")) for name in caches}
+        steps.append(results["y"])
+    assert_close({"y": np.concatenate(steps, 1)}, {"y": want})
+
+
+def test_angles_that_a_run_chooses() -> None:
+    """Models whose angles go by the length of a text have a table for short ones and one for long ones."""
+    proto = attention()
+    chosen = onnx.parser.parse_graph(
+        f"""choice () => ()
+        {{
+          is_long = Greater (keys, most)
+          cos_now, sin_now = If (is_long) <
+              then_branch = long () => (float[{ROWS}, {SIZE // 2}] cos_long, float[{ROWS}, {SIZE // 2}] sin_long)
+              {{ cos_long = Identity (cos) sin_long = Identity (sin) }},
+              else_branch = short () => (float[6, {SIZE // 2}] cos_short, float[6, {SIZE // 2}] sin_short)
+              {{ cos_short = Identity (sin_few) sin_short = Identity (cos_few) }}>
+        }}"""
+    )
+    node = proto.graph.node.pop()
+    proto.graph.node.extend([*chosen.node, node])
+    proto.graph.node[-1].input[7:9] = ["cos_now", "sin_now"]
+    for name in ("cos", "sin"):
+        table = next(onnx.numpy_helper.to_array(t) for t in proto.graph.initializer if t.name == name)
+        proto.graph.initializer.append(onnx.numpy_helper.from_array(table[:6], f"{name}_few"))
+    proto.graph.initializer.append(onnx.numpy_helper.from_array(np.asarray(6), "most"))
+    model = compiled(proto, "native", {"batch": 1, "length": (1, 4), "past": (0, 12)}, shapes=GROWING)
+    for length, past in ((4, 0), (1, 5), (1, 6), (4, 12)):
+        feeds = feeds_of(length, past)
+        assert_close(model.run(feeds), onnxruntime_results(proto, feeds))
+
+
 def test_a_buffer_that_is_too_short() -> None:
     dims = {"batch": 1, "length": (1, 4), "past": BUFFER, "total": (1, BUFFER + 1)}
     with pytest.raises(
@@ -171,7 +216,11 @@ def test_a_total_that_a_run_decides() -> None:
     ("attributes", "message"),
     [
         (', k_quant_type = "PER_TENSOR"', "its cache is quantised; export the model with a cache of floats"),
-        (", sliding_window_cache = 1", "its cache forgets what is outside of the window"),
+        (
+            ", sliding_window_cache = 1, local_window_size = 4",
+            "its cache holds 3 tokens, where .* requires a number of at least local_window_size=4; give .*=4",
+        ),
+        (", sliding_window_cache = 1, local_window_size = 2, qk_output = 1", "scores of positions that its cache"),
         (", qk_output = 3", "attribute qk_output=3 is none of 0 to 2"),
     ],
 )

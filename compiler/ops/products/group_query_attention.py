@@ -22,6 +22,7 @@ from ..reductions.softmax import softmax_of
 from .attention import dot_products, weighted_sums
 from .heads import first_keys, heads_joined, heads_of
 from .rotary_embedding import Angles, rotated, row_of
+from .window_cache import WindowCache
 
 QUERY, KEY, VALUE, PAST_KEY, PAST_VALUE, LAST, TOTAL, COS, SIN, POSITIONS, BIAS, SINK = range(12)
 KEY_SCALE, VALUE_SCALE, QUERY_NORM, KEY_NORM, COUNTS = range(12, 17)
@@ -48,19 +49,20 @@ def group_query_attention(call: Call) -> tuple[Tensor, ...]:
     call.check_dtypes((POSITIONS,), I64)
     _check_refused(call)
     query, key, value = _operands(call)
-    cache = _cache(call, key)
+    cache = _window_cache(call, key) if call.attribute("sliding_window_cache", 0) else _cache(call, key)
     if call.has(QUERY_NORM) or call.has(KEY_NORM):
         query, key = _normalised(call, query, QUERY_NORM, "q"), _normalised(call, key, KEY_NORM, "k")
     if call.flag("do_rotary", 0):
         angles, interleaved = _angles(call, cache, query), call.flag("rotary_interleaved", 0)
         query = rotated(f"{call.name}.queries", query, angles, interleaved=interleaved)
         key = rotated(f"{call.name}.keys", key, angles, interleaved=interleaved)
-    present = _written(call, PAST_KEY, key, cache), _written(call, PAST_VALUE, value, cache)
-    keys, values = (first_keys(t, cache.keys) for t in present)
+    (next_key, keys), (next_value, values) = (
+        _written(call, i, t, cache) for i, t in ((PAST_KEY, key), (PAST_VALUE, value))
+    )
     scale = call.attribute("scale", 0.0) or 1 / sqrt(query.extents[3])
     scores = _biased(call, dot_products(f"{call.name}.products", query, keys, scale))
     weights = _weights(call, scores, cache)
-    results = heads_joined(call, weighted_sums(call.name, weights, values)), *present
+    results = heads_joined(call, weighted_sums(call.name, weights, values)), next_key, next_value
     mode = call.attribute("qk_output", 0)
     if mode not in (0, 1, 2):
         raise call.unsupported(f"attribute qk_output={mode} is none of 0 to 2", "the model is invalid")
@@ -73,11 +75,6 @@ def _check_refused(call: Call) -> None:
     quantised = any(call.attribute(f"{x}_quant_type", "NONE") != "NONE" for x in "kv")
     if quantised or call.has(KEY_SCALE) or call.has(VALUE_SCALE):
         raise call.unsupported("its cache is quantised", "export the model with a cache of floats")
-    if call.attribute("sliding_window_cache", 0):
-        raise call.unsupported(
-            "attribute sliding_window_cache=1: its cache forgets what is outside of the window",
-            "export the model with a cache of all tokens",
-        )
     if call.has(COUNTS):
         raise call.unsupported("it has query_seqlens", "export the model without it: one length for all sequences")
 
@@ -112,36 +109,62 @@ def _normalised(call: Call, t: Tensor, weight: int, which: str) -> Tensor:
     return rms_normalized(f"{call.name}.{which}_norm", t, scale, 3, epsilon, F32)[0]
 
 
-def _cache(call: Call, key: Tensor) -> Cache:
-    """The cache grows by the new keys, but where its length is a number: then it has that length in all runs, unless
-    total_sequence_length is known to be the sum."""
-    batch, heads, length, extent = key.shape
+def _past(call: Call, key: Tensor) -> Size:
+    """How long the cache is, of keys and values that have a shape like `key`."""
+    batch, heads, _, extent = key.shape
     past = call.optional(PAST_KEY, (batch, heads, None, extent))
     call.optional(PAST_VALUE, None if past is None else past.shape)
     if call.has(PAST_KEY) != call.has(PAST_VALUE):
         raise call.unsupported("it has one of past_key and past_value without the other", "the model is invalid")
-    lasts = call.input(LAST)
-    if not lasts.rank or not equal(lasts.shape[0], batch) or not all(map(is_one, lasts.shape[1:])):
+    return 0 if past is None else past.shape[2]
+
+
+def _last(call: Call, batch: Size) -> Callable[[Expr], Expr]:
+    """The position of the last token of a sequence."""
+    t = call.input(LAST)
+    if not t.rank or not equal(t.shape[0], batch) or not all(map(is_one, t.shape[1:])):
         raise call.unsupported(
-            f"seqlens_k has shape {shown(lasts.shape)}, where [{text_of(batch)}] is expected", "the model is invalid"
+            f"seqlens_k has shape {shown(t.shape)}, where [{text_of(batch)}] is expected", "the model is invalid"
         )
-    before: Size = 0 if past is None else past.shape[2]
-    after, total = size(before + length), _total(call)
+    return lambda b: t.read([b, *[Const(0)] * (t.rank - 1)])
+
+
+def _cache(call: Call, key: Tensor) -> Cache:
+    """The cache grows by the new keys, but where its length is a number: then it has that length in all runs, unless
+    total_sequence_length is known to be the sum."""
+    batch, _, length, _ = key.shape
+    before, last, total = _past(call, key), _last(call, batch), _total(call)
+    after = size(before + length)
     grows = not isinstance(before, int) or not before or (total is not None and equal(total, after) is True)
     if grows and total is not None:
         reason = f"total_sequence_length is {text_of(total)}, where {text_of(after)} is expected"
         call.check_equal(total, after, reason, "check the shapes given to the model")
-
-    def last(b: Expr) -> Expr:
-        return lasts.read([b, *[Const(0)] * (lasts.rank - 1)])
+    is_ragged = call.has(PAST_KEY) and not (grows and is_one(batch))
 
     def begin(b: Expr) -> Expr:
         if not is_ragged:
             return number(before)
         return minimum(maximum(last(b) + 1 - number(length), 0), number(before))
 
-    is_ragged = past is not None and not (grows and is_one(batch))
-    return Cache(begin, last, (lasts,), after if grows else _keys(call, before, total), grows, is_ragged)
+    keys = after if grows else _keys(call, before, total)
+    return Cache(begin, last, (call.input(LAST),), keys, grows, is_ragged)
+
+
+def _window_cache(call: Call, key: Tensor) -> WindowCache:
+    batch, _, length, _ = key.shape
+    room, window, last = _past(call, key), call.attribute("local_window_size", -1), _last(call, batch)
+    if call.has(BIAS) or call.attribute("qk_output", 0):
+        raise call.unsupported(
+            "attribute sliding_window_cache=1, beside a bias or scores of positions that its cache forgets",
+            "export the model with a cache of all tokens",
+        )
+    if not isinstance(room, int) or not 0 < window <= room:
+        raise call.unsupported(
+            f"its cache holds {text_of(room)} tokens, where attribute sliding_window_cache=1 requires a number of at "
+            f"least local_window_size={window}",
+            f"give the cache such a length by --dim or --shape: NAME={max(window, 1)}",
+        )
+    return WindowCache(room, window, lambda b: maximum(last(b) + 1 - number(length), 0), last, (call.input(LAST),))
 
 
 def _keys(call: Call, before: Size, total: Size | None) -> Size:
@@ -169,11 +192,11 @@ def _total(call: Call) -> Size | None:
     return known[0] if known else None
 
 
-def _angles(call: Call, cache: Cache, query: Tensor) -> Angles:
+def _angles(call: Call, cache: Cache | WindowCache, query: Tensor) -> Angles:
     """The angles of tokens' places in the cache, or of positions that are given: of those a prompt uses the first."""
     cos = call.input(COS, (None, None))
-    rows, pairs = call.fixed(cos)
-    if not rows or not 0 < 2 * pairs <= query.extents[3]:
+    (pairs,) = call.fixed(cos, (1,))
+    if not capacity(cos.shape[0]) or not 0 < 2 * pairs <= query.extents[3]:
         raise call.unsupported(
             f"cos_cache has shape {shown(cos.shape)}, and a head {query.extents[3]} elements", "the model is invalid"
         )
@@ -190,17 +213,21 @@ def _angles(call: Call, cache: Cache, query: Tensor) -> Angles:
     return Angles(cos, sin, row, (*cache.reads, *([] if positions is None else [positions])))
 
 
-def _written(call: Call, index: int, new: Tensor, cache: Cache) -> Tensor:
-    """The past with what is new."""
+def _written(call: Call, index: int, new: Tensor, cache: Cache | WindowCache) -> tuple[Tensor, Tensor]:
+    """The past with what is new, and what of that is attended to."""
     past, name = call.optional(index), f"{call.name}.present{index}"
     if past is None:
-        return new
+        return new, new
+    if isinstance(cache, WindowCache):
+        return cache.written(name, past, new)
+    if cache.grows and not cache.is_ragged:
+        whole = joined(name, [past, new], 2)
+        return whole, whole
     if cache.grows:
-        if not cache.is_ragged:
-            return joined(name, [past, new], 2)
         behind = compute(f"{name}.behind", new.shape, (), lambda *_: Const(0.0, new.dtype))
         past = joined(f"{name}.past", [past, behind], 2)
-    return overwritten(name, past, new, 2, cache.begin, cache.reads)
+    whole = overwritten(name, past, new, 2, cache.begin, cache.reads)
+    return whole, first_keys(whole, cache.keys)
 
 
 def _biased(call: Call, scores: Tensor) -> Tensor:
@@ -216,7 +243,7 @@ def _biased(call: Call, scores: Tensor) -> Tensor:
     return compute(f"{call.name}.biased", scores.shape, (scores, bias), body)
 
 
-def _weights(call: Call, scores: Tensor, cache: Cache) -> Tensor:
+def _weights(call: Call, scores: Tensor, cache: Cache | WindowCache) -> Tensor:
     """The softmax of the scores that a query sees, and of a sink of its head, where there is one."""
     sinks, lines = call.optional(SINK, scores.shape[1:2]), scores.shape[:3]
     sink = None
@@ -228,15 +255,17 @@ def _weights(call: Call, scores: Tensor, cache: Cache) -> Tensor:
     return softmax_of(f"{call.name}.softmax", masked, (3,), zero_of_nothing=call.has(BIAS), sink=sink)
 
 
-def _masked(call: Call, what: str, scores: Tensor, cache: Cache, hidden: float) -> Tensor:
+def _masked(call: Call, what: str, scores: Tensor, cache: Cache | WindowCache, hidden: float) -> Tensor:
     """The scores, or `hidden` of keys that a query does not see: those after it, and those outside of its window."""
     causal, window = call.flag("causal", 1), call.attribute("local_window_size", -1)
 
     def body(b: Expr, h: Expr, i: Expr, j: Expr) -> Expr:
-        position = cache.begin(b) + i
-        seen = [j <= position if causal else j <= cache.last(b)]
+        query, key, seen = cache.begin(b) + i, j, []
+        if isinstance(cache, WindowCache):
+            key, seen = cache.position(b, j), [cache.is_there(b, j)]
+        seen.append(key <= (query if causal else cache.last(b)))
         if window > 0:
-            seen.append(position - j < window)
+            seen.append(query - key < window)
         return select(all_of(*seen), scores[b, h, i, j], hidden)
 
     return compute(f"{call.name}.{what}", scores.shape, (scores, *cache.reads), body)

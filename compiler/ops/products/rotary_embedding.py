@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ...dtypes import F16, F32, I64
 from ...ir.construct import maximum, minimum, select
 from ...ir.nodes import Const, Expr
-from ...ir.sizes import Size, equal, is_one, shown, text_of
+from ...ir.sizes import Size, equal, is_one, least, number, shown, text_of
 from ...tensor import Tensor, compute
 from ..call import Call
 from ..movement.gather import to_int32
@@ -62,7 +62,9 @@ def rotated(name: str, t: Tensor, angles: Angles, *, interleaved: bool) -> Tenso
 
 def row_of(cache: Tensor, position: Expr) -> tuple[Expr]:
     """The row of a position that a run computes: the nearest one to a position that is out of range."""
-    return (minimum(maximum(position, 0), cache.extents[0] - 1),)
+    rows = cache.shape[0]
+    nearest = minimum(maximum(position, 0), number(rows) - 1)
+    return (nearest if least(rows) else maximum(nearest, 0),)
 
 
 def rotary_embedding(call: Call) -> Tensor:
@@ -102,7 +104,7 @@ def _angles(call: Call, tokens: tuple[Size, Size], turned: int) -> Angles:
     columns = turned // 2 if turned else None
     positions = call.optional(3, tokens)
     cos = call.input(1, (*tokens, columns) if positions is None else (None, columns))
-    call.fixed(cos, (-1,) if positions is None else None)
+    call.fixed(cos, (-1,))
     sin = call.input(2, cos.shape)
     if positions is None:
         return Angles(cos, sin, lambda b, i: (b, i))
@@ -117,7 +119,7 @@ def _contributed_angles(call: Call, tokens: tuple[Size, Size], turned: int) -> A
     if call.attribute("is_packed_batching", 0):
         raise call.unsupported("attribute is_packed_batching=1: sequences follow each other", "export it with 0")
     cos = call.input(2, (None, turned // 2 if turned else None))
-    call.fixed(cos)
+    call.fixed(cos, (1,))
     positions, batch = call.input(1), tokens[0]
     is_first = positions.rank < 2
     fits = positions.rank == 0 or is_one(positions.shape[0]) or equal(positions.shape[0], batch)
