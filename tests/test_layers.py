@@ -83,7 +83,7 @@ ALLOWED: dict[str, set[str]] = {
         "report",
     },
     "tune": CORE
-    | {"text", "bundle", "codegen", "native", "tensor", "schedule", "pipeline", "cpu", "gpu", "execution"}
+    | {"text", "bundle", "codegen", "native", "graph", "tensor", "schedule", "pipeline", "cpu", "gpu", "execution"}
     | {"records", "driver"},
     "report": CORE
     | {"text", "bundle", "graph", "tensor", "passes", "codegen", "glsl", "native", "pipeline", "cpu", "gpu", "driver"},

@@ -177,6 +177,18 @@ class Counted:
         return np.full(shape, row, self.dtype.numpy)
 
 
+def pass_states(graph: Graph) -> Graph:
+    """`graph` with its states as inputs and outputs of each run, whose shapes say how long they are."""
+    dimensions = tuple(replace(d, after=None, limit=None) for d in graph.dimensions)
+    return replace(graph, states=(), dimensions=dimensions) if graph.states else graph
+
+
+def grown_states(graph: Graph) -> tuple[str, ...]:
+    """The outputs of states that a run leaves with more rows."""
+    before, after = ({v.name: v.shape for v in values} for values in (graph.inputs, graph.outputs))
+    return tuple(s.after for s in graph.states if not all(map(equal, before[s.before], after[s.after])))
+
+
 def made_inputs(graph: Graph) -> dict[str, Counted]:
     """The inputs of the source that `graph` makes, by name."""
     return {n.name: n.definition for n in graph.nodes if isinstance(n.definition, Counted)}

@@ -22,6 +22,7 @@ from ..driver.targets import TARGETS
 from ..driver.work import Work
 from ..errors import InputError
 from ..gpu.compile_for_device import compile_for_device
+from ..graph.keep_states import grown_states, pass_states
 from ..ir.nodes import Kernel
 from ..ir.sizes import text_of
 from ..pipeline.lowered import Lowered
@@ -97,7 +98,10 @@ class Problem:
         self.cache: Cache = open_cache(enabled=options.cache)
         work = Work(printable(model.stem), options, self.cache, lambda _: None)
         source, work = quantize_first(model, work, Report(self.name, options.precision, self.cache, work.seconds))
-        self._optimised: Optimised = optimise_model(import_graph(source, work), work)
+        graph = import_graph(source, work)
+        # Every run begins with what it is given. Rows behind others are copied with them then, unlike in a build.
+        self._optimised: Optimised = optimise_model(pass_states(graph), work)
+        self._copied = frozenset(grown_states(graph))
         # Jobs of other processes have the options: definitions of operators, which these do not need, are functions.
         self.options = replace(work.options, inputs=work.options.inputs.without_operators())
         self._work = replace(work, options=self.options)
@@ -143,7 +147,10 @@ class Problem:
     def kernel_tasks(self, lowered: Lowered) -> list[KernelTask]:
         """The distinct kernels that the target runs itself."""
         tasks: dict[str, KernelTask] = {}
+        copied = {t for name, t in lowered.tensors.outputs if name in self._copied}
         for group, (naive, placements) in self._kernels(lowered).items():
+            if lowered.groups[group].output in copied:
+                continue
             key = key_of_kernel(naive, placements)
             earlier = tasks.get(key)
             if earlier is None:
