@@ -21,6 +21,9 @@ from webnn_compile.program.states import State
 MOST_ROWS = 40
 """Rows of a state that grows."""
 
+MOST_NEW = 3
+"""Rows of an input in one run."""
+
 
 @dataclass
 class RandomStates(RandomModel):
@@ -65,6 +68,20 @@ def append(m: RandomStates, a: str) -> None:
     m.states[grown] = name
     for read in m.pick([[name], [name, grown], [grown]]):
         m.add(m.pick(["ReduceSum"]), [read, m.integers(axis)], (*shape[:axis], 1, *shape[axis + 1 :]))
+
+
+def append_some(m: RandomStates, a: str) -> None:
+    """As many rows as an input has, which differs from run to run."""
+    shape = m.shapes[a]
+    axis = m.whole(0, len(shape) - 1)
+    rows, grown = f"x{len(m.inputs)}", m.state((*shape[:axis], f"P{len(m.states)}", *shape[axis + 1 :]))
+    m.inputs[rows] = (*shape[:axis], "S", *shape[axis + 1 :])
+    mean = m.add("ReduceMean", [a, m.integers(axis)], (*shape[:axis], 1, *shape[axis + 1 :]))
+    m.nodes.append(node("Mul", [rows, mean], [f"{grown}.new"]))
+    m.nodes.append(node("Concat", [grown, f"{grown}.new"], [f"{grown}.next"], axis=axis))
+    m.states[grown] = f"{grown}.next"
+    for read in m.pick([[f"{grown}.next"], [f"{grown}.new", grown]]):
+        m.add("ReduceSum", [read, m.integers(axis)], m.shapes[mean])
 
 
 def attend(m: RandomStates, a: str) -> None:
@@ -139,7 +156,7 @@ def repeat(m: RandomStates, a: str) -> None:
         m.leaves(start, name)
 
 
-STATEFUL = (append, append, attend, attend, stream, recur, branch, repeat)
+STATEFUL = (append, append_some, append_some, attend, attend, stream, recur, branch, repeat)
 
 
 @dataclass(frozen=True)
@@ -157,7 +174,9 @@ class Stateful:
         states = {s.before: _nothing(graph, s) for s in graph.states}
         given = [v for v in graph.inputs if v.name not in states]
         for _ in range(count):
-            inputs = {v.name: generator.standard_normal(v.shape).astype(np.float32) for v in given}
+            rows = int(generator.integers(1, MOST_NEW + 1))
+            sizes = {v.name: [n if isinstance(n, int) else rows for n in v.shape] for v in given}
+            inputs = {name: generator.standard_normal(n).astype(np.float32) for name, n in sizes.items()}
             results = evaluate_graph(graph, {**inputs, **states})
             states = {s.before: results.pop(s.after) for s in graph.states}
             yield inputs, results, states
@@ -181,12 +200,15 @@ def random_states(seed: int, largest: int = 2000) -> Stateful:
     for state in [s for s, after in m.states.items() if after is None]:
         close(m, state)
     made = [n for n in m.shapes if n not in m.inputs]
-    outputs = dict.fromkeys([last, m.pick(made)])
+    views = [f"{state}.view" for state in m.states if not m.whole(0, 3)]
+    m.nodes += [node("Reshape", [str(m.states[v[:-5]]), m.integers(-1)], [v]) for v in views]
+    outputs = dict.fromkeys([last, m.pick(made), *views])
     used = {name for x in m.nodes for name in x.input}
     weights = {name: data for name, data in m.weights.items() if name in used}
     nexts = {state: after for state, after in m.states.items() if after is not None}
     proto = model(m.nodes, m.inputs, [*outputs, *nexts.values()], weights, opset=18)
-    dims = {n: (0, MOST_ROWS) for shape in m.inputs.values() for n in shape if isinstance(n, str)}
+    named = dict.fromkeys(n for shape in m.inputs.values() for n in shape if isinstance(n, str))
+    dims = {n: (1, MOST_NEW) if n == "S" else (0, MOST_ROWS) for n in named}
     return Stateful(proto, tuple(f"{before}={after}" for before, after in nexts.items()), dims)
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
+from ..ir.layout import Layout
+from ..ir.nodes import Origin
+from ..program.live_ranges import owner_of
 from ..tensor import Tensor
 from ..tensor.append_rows import append_rows, is_kept
-from ..tensor.build_kernel import Destination
-from ..tensor.fuse import Group
+from ..tensor.build_kernel import Destination, build_kernel
+from ..tensor.fuse import Group, copy_of
 from .lower_structures import copied_back, may_replace
-from .lowered import Lowered
+from .lowered import Lowered, kernel_name
 
 Pairs = Sequence[tuple[Tensor, Tensor]]
 """The input of each state, and what became of the output."""
@@ -57,4 +60,24 @@ def add_states(lowered: Lowered, pairs: Pairs, kept: Kept, *, in_place: bool) ->
             lowered = replace(lowered, aliases={**lowered.aliases, after: before})
         else:
             lowered = copied_back(lowered, before, after)
-    return lowered
+    return _with_own_outputs(lowered, {before for before, _ in pairs})
+
+
+def _with_own_outputs(lowered: Lowered, states: Set[Tensor]) -> Lowered:
+    """`lowered` with copies of outputs that are what a run leaves, or views of it: they are no part of the states."""
+    after, outputs = {s.after for s in lowered.tensors.states}, []
+    for name, t in lowered.tensors.outputs:
+        if name in after or owner_of(t, lowered.aliases) not in states:
+            outputs.append((name, t))
+            continue
+        group = copy_of(name, t, Origin((name,), ("Identity",)))
+        outputs.append((name, group.output))
+        layouts = {**lowered.layouts, group.output: Layout.row_major(t.extents)}
+        lowered = replace(
+            lowered,
+            groups=(*lowered.groups, group),
+            kernels=(*lowered.kernels, build_kernel(kernel_name(group), group, layouts)),
+            layouts=layouts,
+            steps=(*lowered.steps, len(lowered.groups)),
+        )
+    return replace(lowered, tensors=replace(lowered.tensors, outputs=tuple(outputs)))
