@@ -15,11 +15,22 @@ from webnn_compile.driver.targets import bundled_targets
 from webnn_compile.errors import WebnnCompileError
 from webnn_compile.tune.problem import TUNED
 
-from . import bundles
+from . import bundles, peers
 from .cases import DEFAULT as DEFAULT_CASES
 from .cases import find_case, write_case
 from .chart import draw_chart
 from .cliffs import PAIRS, Limits, cliff_grid, find_cliffs, find_models
+from .decoder_model import DecoderSize
+from .decoders import (
+    OURS,
+    THEIRS,
+    DecoderJob,
+    decode_here,
+    decoder_grid,
+    measure_decoders,
+    write_decoder,
+    write_results,
+)
 from .engines import DEFAULT as DEFAULT_ENGINES
 from .engines import ENGINES
 from .first import first_grid
@@ -326,6 +337,58 @@ def spaces_command(models: tuple[str, ...], targets: tuple[str, ...], probes: in
     print_grid(space_grid(searched), terminal())
     for target, names in names_by_target(searched).items():
         click.echo(f"{target}: {', '.join(names)}")
+
+
+@main.command("decoders")
+@click.option("--browser", type=click.Choice(("chromium", "firefox")), default="chromium", show_default=True)
+@click.option("--backend", type=click.Choice(("wasm", "webgl", "webgpu")), default="wasm", show_default=True)
+@click.option("--threads", default=1, show_default=True, help="Of both engines, where the backend is wasm.")
+@click.option("--engines", type=NamesOption((OURS, THEIRS)), default=(OURS, THEIRS))
+@click.option("--layers", default=6, show_default=True)
+@click.option("--rows", type=NamesOption(), default=("10", "400", "1900"), show_default=True, help="Of the caches.")
+@click.option("--steps", default=30, show_default=True, help="Tokens that are timed at each number of rows.")
+@click.option("--prompt", default=256, show_default=True, help="Tokens of a prompt.")
+@click.option("--rounds", default=3, show_default=True, help="Times that each engine is started anew, in turns.")
+@click.option("--build/--no-build", default=True, help="Compile the bundle anew.")
+@click.option(
+    "--json", "out", type=FILE, default=WORK / "decoders.json", show_default=True, help="Every time measured."
+)
+def decoders_command(
+    browser: str,
+    backend: str,
+    threads: int,
+    engines: tuple[str, ...],
+    layers: int,
+    rows: tuple[str, ...],
+    steps: int,
+    prompt: int,
+    rounds: int,
+    build: bool,
+    out: Path,
+) -> None:
+    """Milliseconds of a token by a decoder of 6 layers of 384 channels, by the rows of its caches, and of a prompt.
+
+    Caches of ours stay where they are; those of onnxruntime-web pass through its `run`.
+    """
+    size = DecoderSize(layers=layers)
+    if THEIRS in engines:
+        peers.install()
+    if build:
+        write_decoder(size, (backend,))
+    jobs = [
+        DecoderJob(engine, backend, threads, browser, tuple(map(int, rows)), steps, prompt, 3, size)
+        for engine in engines
+    ]
+    measured = measure_decoders(jobs, rounds, lambda text: click.echo(text, err=True))
+    write_results(out, jobs, measured)
+    print_grid(decoder_grid(jobs, measured), Console())
+
+
+@main.command("decode", hidden=True)
+@click.argument("job")
+def decode_command(job: str) -> None:
+    """One decoder in one engine, in this process."""
+    click.echo(json.dumps(decode_here(json.loads(job))))
 
 
 @main.command("measure", hidden=True)
