@@ -42,6 +42,7 @@ def keep_states(graph: Graph, pairs: Sequence[str] | None, given: Sequence[str])
         return graph
     lengths = _lengths(graph, states)
     dimensions = tuple(replace(d, after=lengths.get(d.name)) for d in graph.dimensions)
+    dimensions = tuple(_fast(d, dimensions) for d in dimensions)
     graph = replace(graph, states=states, dimensions=dimensions)
     for value in tuple(graph.inputs):
         made = None if value.name in given else _made(value, dimensions)
@@ -238,6 +239,14 @@ def _limited(graph: Graph, rows: int) -> Graph:
     """`graph` whose states have at most so many rows after a run."""
     dimensions = (replace(d, limit=rows) if d.after is not None and not _is_same(d) else d for d in graph.dimensions)
     return replace(graph, dimensions=tuple(dimensions))
+
+
+def _fast(d: Dimension, dimensions: Sequence[Dimension]) -> Dimension:
+    """A step of one row has kernels of its own, unless another size is said to be the usual one."""
+    if d.fast is not None or not (d.least <= 1 < d.most and d.multiple == 1):
+        return d
+    steps = [size(number(p.after) - p.scalar * p.multiple) for p in dimensions if p.after is not None]
+    return replace(d, fast=1) if any(equal(n, size(d.scalar)) for n in steps) else d
 
 
 def _is_same(d: Dimension) -> bool:
