@@ -69,6 +69,20 @@ export class DeviceLostError extends ModelError {
   name = 'DeviceLostError';
 }
 
+// <states>
+/** A run that needs more room than the states of its session have (`state-full`): it computes nothing. */
+export class StateFullError extends ModelError {
+  /** @override */
+  name = 'StateFullError';
+}
+
+/** States that are gone with the GPU, or undefined after a run that failed (`state-lost`). */
+export class StateLostError extends ModelError {
+  /** @override */
+  name = 'StateLostError';
+}
+// </states>
+
 const classes = { ModelError, DownloadError, IntegrityError, UnsupportedError, WorkerError, RunError, DeviceLostError };
 const builtins = { TypeError, RangeError };
 

@@ -37,6 +37,12 @@ export interface Dimension {
   readonly multiple: number;
   /** The input whose element it is, where it is no dimension of a shape. */
   readonly input?: string;
+  // <states>
+  /** Length that a run leaves, such as 'past + length', where states have this size: runs before decide it, and no input. */
+  readonly after?: string;
+  /** The most that a run may leave of it: a table of positions has no more. */
+  readonly limit?: number;
+  // </states>
 }
 
 /** An input with its shape; the array alone is enough where its length leaves no choice. */
@@ -155,6 +161,9 @@ export type Inputs = Readonly<
 export type Outputs = Record<string, TypedArray & { readonly shape?: readonly number[] }>;
 export type InputInfo = readonly TensorInfo[];
 export type OutputInfo = readonly TensorInfo[];
+// <states>
+export type States = Record<string, TypedArray & { readonly shape: readonly number[] }>;
+// </states>
 // </model>
 
 /** `loaded` and `total` are bytes after decompression, kernels in the phase 'compile'. */
@@ -325,6 +334,47 @@ export interface KernelTime {
   bytes?: number;
 }
 
+// <states>
+/** The states of a session by the names of their inputs; each array has its shape as the property `shape`. */
+export type SavedStates = States;
+
+/** A session: each run finds what the one before has left. Methods and runs take effect in the order of their calls. */
+export interface Kept {
+  /**
+   * Rows of the states, those of a run under way among them; of a model whose states do not grow the runs since the start.
+   * A run that rejects and was carried out all the same, since its signal came late, counts; one that failed does not.
+   */
+  readonly position: number;
+  /** The states as before the first run: zero, of no rows. */
+  reset(): Promise<void>;
+  /** Copies of the states, of the shapes that they have now. */
+  saveState(): Promise<SavedStates>;
+  /** The states become copies of those that `saveState` gave, of this session or another, or of others of such shapes. */
+  loadState(saved: { readonly [Name in keyof States]: Data<States[Name]> | Shaped<Data<States[Name]>> }): Promise<void>;
+  /** Drops the last rows. Rejects where a state does not grow: load what was saved there. */
+  rewind(rows: number): Promise<void>;
+  /** A new session with copies of these states. */
+  fork(): Promise<Session>;
+}
+
+/** States of their own over one copy of the weights. */
+export interface Session extends Kept {
+  /** As that of the model. Runs of several sessions do not wait for each other's results, and are computed one by one. */
+  run(inputs: Inputs, options?: RunOptions & { output?: 'array' }): Promise<Outputs>;
+  run(
+    inputs: Inputs,
+    options: RunOptions & { output: 'gpu-buffer' },
+  ): Promise<{ [Name in keyof Outputs]: Global<'GPUBuffer'> & { readonly shape?: readonly number[] } }>;
+  /** Leaves the memory of its states to others; its runs that wait reject. */
+  dispose(): Promise<void>;
+}
+
+export interface Model extends Kept {
+  /** A session without rows, independent of all others and of the model's own runs. */
+  session(): Promise<Session>;
+}
+// </states>
+
 export interface Model {
   /** Name, dtype and shape of each input, in the model's order. */
   readonly inputs: InputInfo;
@@ -386,5 +436,14 @@ export class WorkerError extends ModelError<'start' | 'crash'> {}
  * was compiled for, or the model was disposed of.
  */
 export class RunError extends ModelError<'trap' | 'device' | 'refused' | 'disposed'> {}
+// <states>
+/** A run that needs more rows than the states have room for: it computes nothing, and leaves the states as they are. */
+export class StateFullError extends ModelError<'state-full'> {}
+/**
+ * States that are gone with the GPU, or of fixed size and undefined after a run that failed: `reset()` begins anew,
+ * `loadState()` goes on from what was saved.
+ */
+export class StateLostError extends ModelError<'state-lost'> {}
+// </states>
 /** The GPU was taken away (a driver's reset, a sleeping phone) and could not be had again; the next run tries once more. */
 export class DeviceLostError extends ModelError<'lost'> {}

@@ -4,11 +4,16 @@ import { openStore } from './fetch/keep_files.js';
 /** @typedef {import('./model.js').RunOptions} RunOptions */
 /** @typedef {import('./model.js').KernelTime} KernelTime */
 /**
- * @typedef {object} Plan What a session is started from; plain data but for `startThreads`, `signal`, `device` and `onActivity`.
- * @property {(import('./fetch/fetch_file.js').FileSpec & { offset: number })[]} weights `offset`: bytes into the weights
+ * @typedef {object} Ports
  * @property {readonly import('./wasm/start_wasm.js').TensorSpec[]} inputs
  * @property {readonly import('./wasm/start_wasm.js').TensorSpec[]} outputs
  * @property {readonly import('./values/sizes.js').Dimension[]} dimensions that each run decides
+ * @property {readonly StateSpec[]} [states] what runs find as those before have left it
+ * @property {number} numbers of a run: the scalars of dimensions, and with states that of the session
+ */
+/**
+ * @typedef {object} OwnPlan What a session is started from besides; plain data but for `startThreads`, `signal`, `device` and `onActivity`.
+ * @property {(import('./fetch/fetch_file.js').FileSpec & { offset: number })[]} weights `offset`: bytes into the weights
  * @property {readonly import('./values/sizes.js').Refusal[]} [refusals]
  * @property {number | 'auto'} threads
  * @property {boolean} warmup
@@ -22,11 +27,17 @@ import { openStore } from './fetch/keep_files.js';
  * @property {boolean} [hardware] software adapters do not do
  * @property {import('./fetch/keep_files.js').Store} [store]
  */
+/** @typedef {Ports & OwnPlan} Plan */
 /** @typedef {Pick<RunOptions, 'output' | 'signal'> & { into?: import('./values/into.js').Into }} SessionOptions `into` is a hint: outputs may come elsewhere */
 /** @typedef {ArrayBufferView | import('./model.js').OnDevice} Input bytes of the model's dtype, or what a GPU has */
 /** @typedef {(import('./model.js').TypedArray | GPUBuffer) & { shape?: readonly number[] }} Output */
 /**
- * @typedef {object} Session A model that runs; inputs and outputs in the order of the plan's, `scalars` those of its dimensions.
+ * @typedef {import('./values/sizes.js').Spec & { room: readonly number[], stays?: true }} StateSpec `room`: the shape of its
+ *   memory; `stays`: rows that are dropped do not concern it
+ */
+/** @typedef {'read' | 'write' | 'copy' | 'drop'} Action `write` makes states anew: of zeros, or of the arrays that are given */
+/**
+ * @typedef {object} Session A model that runs; inputs and outputs in the order of the plan's, `scalars` the plan's `numbers`.
  * @property {Record<string, unknown>} facts what `info` lists of it
  * @property {(inputs: Input[], scalars: readonly number[], options?: SessionOptions) => Output[] | Promise<Output[]>} run
  *   outputs say their `shape` where that is not the same in every run
@@ -34,6 +45,9 @@ import { openStore } from './fetch/keep_files.js';
  *   Uint8Array | undefined) => (number[] | undefined)[]} [runInto] a run that is over at once; outputs go to rooms of so many
  *   bytes; their shapes, where these vary
  * @property {(inputs: Input[], scalars: readonly number[], repeat: number) => KernelTime[] | Promise<KernelTime[]>} profile
+ * @property {(arrays: ArrayBufferView[], scalars: readonly number[], action: Action, session?: number, from?: number) =>
+ *   Output[] | Promise<Output[]>} [keep] does something with the states of a session, a new one where none is named; `read`
+ *   gives them, the others in one array the number of the session and the bytes of all memory now
  * @property {() => void} dispose pending runs reject
  * @property {() => GPUDevice | undefined} [device]
  */

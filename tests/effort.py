@@ -183,6 +183,7 @@ IN_TURN = (
     "e2e/test_prepared_constants.py",
     "e2e/test_queue_and_dispose.py",
     "e2e/test_rpc.py",
+    "e2e/test_sessions.py",
     "e2e/test_tflite_in_page.py",
     "e2e/test_tune.py",
     "e2e/test_tune_faults.py",

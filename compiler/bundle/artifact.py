@@ -37,7 +37,8 @@ class WasmArtifact:
     `run(weights: i32, arena: i32)`, both byte addresses. `arena_bytes` holds inputs, outputs and intermediates. Where
     it exports `prepare(weights, arena, number)`, that is called once for each of `needs`, in order and before the first
     run, and fills `prepared_bytes` after the weights; `needs` are how many bytes of the weights must be in memory then.
-    `weights_bytes` are those of the weights in memory that it reads, None for all.
+    `weights_bytes` are those of the weights in memory that it reads, None for all. `states` outlive a run, in
+    `state_bytes` of memory, whose address `run` takes behind that of the arena.
 
     A module with loops for several threads imports `env.parallel_for(body, arguments, extent)` and exports
     `chunk(body, arguments, begin, end)` and `__stack_pointer`. `shared_at` is the offset of the byte that is 3 instead
@@ -61,6 +62,8 @@ class WasmArtifact:
     outputs: tuple[TensorSpec, ...] = ()
     needs: tuple[int, ...] = ()
     weights_bytes: int | None = None
+    states: tuple[TensorSpec, ...] = ()
+    state_bytes: int = 0
 
     @property
     def backend(self) -> str:
@@ -131,7 +134,8 @@ class Artifact:
     `weights` by the type of elements. `dimensions` are the sizes that each run decides, `refusals` the branches that
     none may take. `pictures` are the inputs that pictures fill, with the most rows and columns of one, `sounds` those
     that sounds fill, with their rates, `text` says which text fills, `answers` what runs return in place of outputs.
-    `golden` is a file by which the bundle's page checks results, empty without one."""
+    `golden` is a file by which the bundle's page checks results, empty without one. `states` are what each run finds as
+    the one before has left it."""
 
     name: str
     inputs: tuple[TensorSpec, ...]
@@ -147,6 +151,7 @@ class Artifact:
     answers: tuple[BundledAnswer, ...] = ()
     golden: bytes = b""
     text: BundledText | None = None
+    states: tuple[TensorSpec, ...] = ()
 
     @property
     def results(self) -> Iterator[TensorSpec | BundledAnswer]:

@@ -20,6 +20,8 @@ _PARTS = (
 )
 _PART = re.compile(r"^export (?:\{ (?:\w+ as )?(\w+) \} from .*|const (\w+) = [^;]*;)\n", re.MULTILINE)
 
+_SECTION = re.compile(r"^ *// <(states)>\n(.*?)^ *// </\1>\n", re.MULTILINE | re.DOTALL)
+
 
 def read_runtime() -> dict[str, str]:
     """The runtime's source files by name, without their folders, which a bundle lacks: references are "./name.js"."""
@@ -44,13 +46,15 @@ def _files_below(folder: Traversable) -> Iterator[Traversable]:
 
 def keep_parts(sources: Mapping[str, str], backends: Collection[str], others: Collection[str]) -> dict[str, str]:
     """The sources, without the exports of other backends in the files that name them all (_BACKENDS), and without those
-    of other parts than `others` in the files of _PARTS."""
+    of other parts than `others` in the files of _PARTS. Of sections in scripts and types, between lines `// <part>` and
+    `// </part>`, those of `others` are left."""
 
     def kept(file: str, names: Collection[str]) -> str:
         return _PART.sub(lambda part: part[0] if (part[1] or part[2]) in names else "", sources[file])
 
     parts = {name: kept(name, others) for name in _PARTS}
-    return {**sources, **{name: kept(name, backends) for name in _BACKENDS}, **parts}
+    whole = {**sources, **{name: kept(name, backends) for name in _BACKENDS}, **parts}
+    return {name: _SECTION.sub(lambda own: own[2] if own[1] in others else "", text) for name, text in whole.items()}
 
 
 def link_runtime(sources: Mapping[str, str], roots: Collection[str] = ()) -> dict[str, BundleFile]:

@@ -7,15 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..ir.nodes import Expr, Scalar
+from ..ir.sizes import scalars_of
 from ..program.count_products import count_products
 from ..program.dimensions import Dimension
-from ..program.program import TensorSpec
+from ..program.program import WASM32_BYTES, TensorSpec
 from ..values.arrays import Array, read_inputs
 from ..values.bind_sizes import bind_sizes
 from .artifact import BYTE_VARIANTS, VARIANTS, Artifact, BundledAnswer, BundledText, DeviceArtifact, WasmArtifact
 from .check_outputs import check_outputs
 from .files import TEXT, BundleFile, hashed_file
-from .place_memory import MemoryLayout, place_memory
+from .place_memory import PAGE, MemoryLayout, place_memory
 from .render_device import render_device, render_steps
 from .size_data import Numbers, dimension_data, number_scalars, refusal_data, size_data
 
@@ -24,6 +26,9 @@ ABI = 5
 
 SHARD_BYTES = 2 * 2**20
 """The runtime receives two at once (fetch_weights.js), so a download that breaks off loses 4 MiB at most."""
+
+SESSIONS = 64
+"""So many sessions besides the first may have their states in a module's memory, which grows for them."""
 
 Fields = dict[str, Any]
 
@@ -71,7 +76,11 @@ def make_manifest(artifact: Artifact, shard_bytes: int = SHARD_BYTES) -> Manifes
         "backends": [part for part, _ in backends],
     }
     if artifact.dimensions:
-        fields["dimensions"] = [dimension_data(d, artifact.inputs) for d in artifact.dimensions]
+        fields["dimensions"] = [dimension_data(d, artifact.inputs, numbers) for d in artifact.dimensions]
+    if artifact.states:
+        fields["states"] = [_state(spec, numbers) for spec in artifact.states]
+    if measured := _measured(artifact, _scalars(artifact)):
+        fields["measured"] = measured
     if artifact.refusals:
         fields["refusals"] = refusal_data(artifact.refusals, numbers)
     labels: list[BundleFile] = []
@@ -98,6 +107,7 @@ def _wasm(artifact: Artifact, part: WasmArtifact) -> tuple[Fields, list[BundleFi
         placed, binaries = _modules(own, (variant,))
         ports = {"inputs": own.inputs, "outputs": own.outputs}
         specs = {k: [_tensor(spec, numbers) for spec in v] for k, v in ports.items()}
+        specs["outputs"] += _measured(artifact, own.scalars)
         modules[variant] = {**placed[variant], "program": {**fields, **specs}}
         files += [*own_files, *binaries]
     halves = [list(h) for h in artifact.halves]
@@ -114,7 +124,7 @@ def _program(artifact: Artifact, part: WasmArtifact) -> tuple[Fields, list[Bundl
     """Fields that modules of one program have in common: all of them, since those of the first program stand where a
     module has a program of its own without them."""
     constants = artifact.weight_memory + part.prepared_bytes
-    memory = place_memory(artifact.name, part.heap_base, constants, part.arena_bytes)
+    memory = place_memory(artifact.name, part.heap_base, constants, part.arena_bytes, part.state_bytes)
     steps = hashed_file("steps", TEXT, render_steps(part.kernels), "program")
     fields: Fields = {
         "kernels": len(part.kernels),
@@ -129,6 +139,10 @@ def _program(artifact: Artifact, part: WasmArtifact) -> tuple[Fields, list[Bundl
     numbers = number_scalars(artifact.dimensions, artifact.outputs, artifact.refusals)
     if numbers:
         fields["scalars"] = [part.scalars[s] for s in numbers]
+    if part.states:
+        most = memory.pages + SESSIONS * -(-part.state_bytes // PAGE)
+        fields["memory"] |= {"states": memory.states, "most": min(most, WASM32_BYTES // PAGE)}
+        fields["stateMemory"] = {"bytes": part.state_bytes, "offsets": [spec.offset for spec in part.states]}
     return fields, [steps]
 
 
@@ -161,6 +175,30 @@ def _memory(layout: MemoryLayout) -> Fields:
 def _tensor(spec: TensorSpec, numbers: Numbers) -> Fields:
     shape = [size_data(n, numbers) for n in spec.shape]
     return {"name": spec.name, "dtype": str(spec.dtype), "shape": shape, "offset": spec.offset}
+
+
+def _state(spec: TensorSpec, numbers: Numbers) -> Fields:
+    """`room` is the shape that its memory is laid out for; `stays` where rows that are dropped do not concern it."""
+    shape = [size_data(n, numbers) for n in spec.shape]
+    stays = {"stays": True} if spec.stays else {}
+    return {"name": spec.name, "dtype": str(spec.dtype), "shape": shape, "room": list(spec.extents), **stays}
+
+
+def _measured(artifact: Artifact, offsets: Mapping[Scalar, int]) -> list[Fields]:
+    """Outputs of the runtime's own, without a name: the sizes that a run computes and leaves a state of. `offsets` are
+    those of scalars in the arena of wasm."""
+    numbers = number_scalars(artifact.dimensions, artifact.outputs, artifact.refusals)
+    given = {d.scalar for d in artifact.dimensions}
+    left = scalars_of(*(d.after for d in artifact.dimensions if isinstance(d.after, Expr)))
+    return [
+        {"name": "", "dtype": "int32", "shape": [1], "offset": offsets.get(s, -1), "scalar": numbers[s]}
+        for s in left
+        if s not in given
+    ]
+
+
+def _scalars(artifact: Artifact) -> Mapping[Scalar, int]:
+    return next((part.scalars for part in artifact.backends if isinstance(part, WasmArtifact)), {})
 
 
 def _filled(artifact: Artifact, spec: TensorSpec) -> Fields:

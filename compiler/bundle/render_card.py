@@ -43,10 +43,18 @@ def _facts(artifact: Artifact, packaging: Packaging, files: Sequence[BundleFile]
         yield "Licence", packaging.licence
     types = ", ".join(f"{name} {size(n)}" for name, n in artifact.weight_types.items())
     yield "Weights", f"{size(len(artifact.weights))}{f' ({types})' if types else ''}"
+    if artifact.states:
+        yield "Keeps between runs", _states(artifact)
     sizes = Counter[str]()
     for file in files:
         sizes[file.kind] += len(file.data)
     yield "Files", ", ".join(f"{what} {size(sizes[kind])}" for kind, what in _KINDS if sizes[kind])
+
+
+def _states(artifact: Artifact) -> str:
+    lengths = [f"{d.name} {d.least} to {d.most} before a run" for d in artifact.dimensions if d.after is not None]
+    held = size(sum(spec.bytes for spec in artifact.states))
+    return ", ".join([f"{len(artifact.states)} states, {held} for each session", *lengths])
 
 
 def _snippets(artifact: Artifact, packaging: Packaging) -> Mapping[str, str]:

@@ -43,6 +43,7 @@ def render_types(artifact: Artifact, template: str) -> str:
             _declared("Outputs", _outputs(artifact)),
             _infos("InputInfo", map(_info, artifact.inputs)),
             _infos("OutputInfo", _output_infos(artifact)),
+            *([_declared("States", _states(artifact))] if artifact.states else []),
         )
     )
     text, count = _MODEL.subn(lambda _: own, template)
@@ -93,6 +94,13 @@ def _outputs(artifact: Artifact) -> Iterator[Field]:
         else (_described(item), item.name, _output(item))
         for item in artifact.results
     )
+
+
+def _states(artifact: Artifact) -> Iterator[Field]:
+    for spec in artifact.states:
+        numbers = ", ".join(str(n) if isinstance(n, int) else "number" for n in spec.shape)
+        about = f"{spec.dtype}, shape {shown(spec.shape)}"
+        yield about, spec.name, f"{ARRAYS[spec.dtype]} & {{ readonly shape: readonly [{numbers}] }}"
 
 
 def _output_infos(artifact: Artifact) -> Iterator[str]:

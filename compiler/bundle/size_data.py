@@ -25,11 +25,12 @@ def number_scalars(
     refusals: Sequence[Refusal] = (),
     others: Iterable[Scalar] = (),
 ) -> dict[Scalar, int]:
-    """Numbers the scalars of dimensions first, then those of the shapes of outputs and of refusals: these are equal in
-    all backends of a bundle."""
+    """Numbers the scalars of dimensions first, then those of the shapes of outputs, of refusals and of what a run
+    leaves of a state: these are equal in all backends of a bundle."""
     of_dimensions = (d.scalar for d in dimensions)
     shapes = scalars_of(*(n for spec in outputs for n in spec.shape if isinstance(n, Expr)))
-    numbered = dict.fromkeys((*of_dimensions, *shapes, *(r.scalar for r in refusals), *others))
+    left = scalars_of(*(d.after for d in dimensions if isinstance(d.after, Expr)))
+    numbered = dict.fromkeys((*of_dimensions, *shapes, *(r.scalar for r in refusals), *left, *others))
     return {s: i for i, s in enumerate(numbered)}
 
 
@@ -45,9 +46,14 @@ def size_data(n: Size, numbers: Numbers) -> int | dict[str, Any]:
     return {"text": text_of(n), "most": capacity(n), "value": expression_data(n, numbers)}
 
 
-def dimension_data(d: Dimension, inputs: Sequence[TensorSpec]) -> dict[str, Any]:
-    """`least` and `most` are of the size, in which the scalar counts multiples."""
+def dimension_data(d: Dimension, inputs: Sequence[TensorSpec], numbers: Numbers) -> dict[str, Any]:
+    """`least` and `most` are of the size, in which the scalar counts multiples; `after` is what a run leaves of it in a
+    state, and `limit` the most that it may leave."""
     entry: dict[str, Any] = {"name": d.name, "least": d.least, "most": d.most, "multiple": d.multiple}
     if d.value_of is not None:
         entry["input"] = next(i for i, spec in enumerate(inputs) if spec.name == d.value_of)
+    if d.after is not None:
+        entry["after"] = size_data(d.after, numbers)
+    if d.limit is not None:
+        entry["limit"] = d.limit
     return entry

@@ -61,6 +61,8 @@ def _optional_parts(artifact: Artifact) -> Iterator[str]:
     """The parts that this model needs of files whose lines are parts."""
     if artifact.dimensions:
         yield "sizes"
+    if artifact.states:
+        yield from ("states", "showState")
     if artifact.pictures:
         yield "pictures"
     if artifact.sounds:

@@ -1,4 +1,4 @@
-"""--shape, --dim, --fix and --ops: what the user says of a model's inputs and operators."""
+"""--shape, --dim, --fix, --state, --given and --ops: what the user says of a model's inputs and operators."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from ..custom.load_operators import operators_of
 from ..errors import InputError
-from ..frontends.model_inputs import NUMBERS, Dim, Extent, ModelInputs, parse_dim
+from ..frontends.model_inputs import NUMBERS, Dim, Extent, ModelInputs, check_pairs, parse_dim
 from .explained import explained
 
 WORDS = {"true": True, "false": False}
@@ -137,6 +137,22 @@ _OPTIONS = (
         help="Make an input a constant: a sampling rate, axes, sizes that are always the same.",
     ),
     click.option(
+        "--state",
+        "states",
+        metavar="INPUT=OUTPUT",
+        multiple=True,
+        help="What outlives a run: an output that is the input of the next run, and neither any more; * stands for the "
+        "same text on both sides, as in past.*=present.*. Once for each. By default the caches of decoders, by their "
+        "usual names; none: no states.",
+    ),
+    click.option(
+        "--given",
+        metavar="INPUT",
+        multiple=True,
+        help="An input that runs are given, though it follows from states: a mask of their rows, positions. Repeat for "
+        "several.",
+    ),
+    click.option(
         "--signature",
         default="",
         metavar="NAME",
@@ -155,13 +171,15 @@ _OPTIONS = (
 
 
 def input_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Adds the five options to a command, which receives them as `inputs`, a ModelInputs."""
+    """Adds the options to a command, which receives them as `inputs`, a ModelInputs."""
 
     @functools.wraps(command)
     def wrapped(
         shapes: tuple[tuple[str, Shape], ...],
         dims: tuple[tuple[str, Dim], ...],
         constants: tuple[tuple[str, np.ndarray], ...],
+        states: tuple[str, ...],
+        given: tuple[str, ...],
         signature: str,
         files: tuple[Path, ...],
         **others: Any,
@@ -169,10 +187,11 @@ def input_options(command: Callable[..., None]) -> Callable[..., None]:
         with explained(debug=bool(others.get("debug"))):
             try:
                 sizes = {name: dim.check(name) for name, dim in _by_name("--dim", "sizes", dims).items()}
+                pairs = check_pairs(states) if states else None
             except InputError as error:
                 raise click.UsageError(str(error)) from None
-            given, fixed = _by_name("--shape", "shapes", shapes), _by_name("--fix", "values", constants)
-            inputs = ModelInputs(given, sizes, fixed, operators_of(files), signature)
+            fixed_shapes, fixed = _by_name("--shape", "shapes", shapes), _by_name("--fix", "values", constants)
+            inputs = ModelInputs(fixed_shapes, sizes, fixed, operators_of(files), signature, pairs, given)
         command(inputs=inputs, **others)
 
     for option in reversed(_OPTIONS):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.table import Table
 
+from ..driver.report_data import describe_usual
 from ..frontends.importers import describe_model, find_importer
 from ..frontends.model_card import ModelCard, Port
 from ..frontends.model_inputs import ModelInputs
@@ -51,6 +52,9 @@ def _facts(card: ModelCard) -> Iterator[tuple[str, str]]:
     for what, ports in (("Input", card.inputs), ("Output", card.outputs)):
         for port in ports:
             yield what, f"{port.name}: {port.dtype}{'' if port.shape is None else _shape(port)}"
+    states = describe_usual([p.name for p in card.inputs], [p.name for p in card.outputs])
+    if states:
+        yield "States", f"{states}: kept between runs; --state none leaves them inputs and outputs"
     names = dict.fromkeys(str(d) for port in card.inputs for d in port.shape or () if not isinstance(d, int) and d)
     if names:
         yield (

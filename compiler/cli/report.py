@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..bundle import BYTE_VARIANTS
 from ..driver.quantization_data import finite, quantization_data
+from ..driver.report_data import describe_states
 from ..errors import InputError
 from ..program.count_products import count_products
 from ..program.device_program import DeviceProgram, HostCall, Launch
@@ -78,8 +79,10 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
         yield "text", printable(report.text)
     for name, about in report.answers.items():
         yield "answer", f"{printable(name)}: {printable(about)}"
-    if report.dimensions:
-        yield "sizes", "; ".join(f"{d.name}: {d.span}" for d in report.dimensions)
+    if any(d.after is None for d in report.dimensions):
+        yield "sizes", "; ".join(f"{d.name}: {d.span}" for d in report.dimensions if d.after is None)
+    if report.states:
+        yield "states", printable(describe_states(report))
     for refusal in report.refusals:
         yield "refused", printable(refusal.text)
     yield "operators", f"{report.operators.total()} ({_counts(report.operators)}); {report.graph_nodes} when optimised"
@@ -146,7 +149,8 @@ def _wasm(build: WasmBuild, memory: int) -> str:
         for variant, n in build.code_bytes.items()
     )
     computed = f", {size(p.prepared)} computed from them at load" if p.prepared else ""
-    held = f"{size(memory)} of memory: weights{computed}, {size(p.arena)} for tensors at their peak, a stack"
+    kept = f", {size(p.state_bytes)} for the states of a session" if p.states else ""
+    held = f"{size(memory)} of memory: weights{computed}, {size(p.arena)} for tensors at their peak{kept}, a stack"
     return f"{len(p.kernels)} kernels, {len(p.launches)} launches in a run; code {code}; {held}"
 
 
@@ -288,6 +292,12 @@ def write_report(report: Report, path: Path) -> None:
         "dimensions": [
             {"name": d.name, "least": d.least, "most": d.most, "multiple": d.multiple} for d in report.dimensions
         ],
+        "states": {
+            "pairs": {s.before: s.after for s in report.kept},
+            "bytes": sum(t.bytes for t in report.states),
+            "lengths": {d.name: d.most for d in report.dimensions if d.after is not None},
+            "made": list(report.made),
+        },
         "refusals": [r.text for r in report.refusals],
         "precision": report.precision,
         "bytes": {"weights": report.weights, "weight_types": dict(report.weight_types)},

@@ -25,6 +25,7 @@ from ..bundle import (
 from ..errors import InputError, InternalError
 from ..frontends.importers import as_onnx, describe_model
 from ..graph.ir import Graph
+from ..graph.keep_states import made_inputs
 from ..ir.memo import forgetting
 from ..pipeline.dump import Dump
 from ..pipeline.lowered import Lowered
@@ -34,6 +35,7 @@ from ..program.program import TensorSpec
 from ..records.record_use import use_of_records
 from ..system.cache import Cache, open_cache
 from ..system.run_passes import ignore
+from ..tensor import Tensor
 from ..tensor.program import Rewritten
 from ..text.printable import printable
 from .build_wasm import memory_bytes
@@ -130,12 +132,12 @@ def make_artifact_of(target: CompileTarget, lowered: Lowered, work: Work) -> tup
     of its kernels."""
     weights = Weights()
     part = target.bundle(lowered, weights, work)
-    inputs, outputs = _ports(lowered)
+    ports = ports_of(lowered)
     blob, tensors = weights.blob(), lowered.tensors
     artifact = Artifact(
         work.name,
-        inputs,
-        outputs,
+        ports.inputs,
+        ports.outputs,
         blob,
         (part.artifact,),
         weights.halves,
@@ -144,6 +146,7 @@ def make_artifact_of(target: CompileTarget, lowered: Lowered, work: Work) -> tup
         weights.types,
         _pictures(work),
         _sounds(work),
+        states=ports.states,
     )
     return artifact, part.plan
 
@@ -188,7 +191,9 @@ def _make_artifact(model: Source, work: Work, report: Report) -> Artifact:
     if options.records:
         report.unused = sorted({r.target for r in work.records.records} - set(options.targets))
         report.damaged = work.records.damaged
-    report.inputs, report.outputs = _ports(lowered)
+    ports = ports_of(lowered)
+    report.inputs, report.outputs, report.states = ports.inputs, ports.outputs, ports.states
+    report.kept, report.made = lowered.tensors.states, tuple(made_inputs(graph))
     report.text = "; ".join(target.describe() for target in work.text)
     report.answers = {given.name: given.fitted.describe() for given in work.answers}
     report.dimensions, report.refusals = lowered.tensors.dimensions, lowered.tensors.refusals
@@ -217,6 +222,7 @@ def _make_artifact(model: Source, work: Work, report: Report) -> Artifact:
         _answers(work),
         golden,
         bundled_text(work),
+        report.states,
     )
     report.weights, report.weight_types = len(artifact.weights), weights.types
     if report.wasm is not None:
@@ -309,14 +315,30 @@ def _by_preference(report: Report) -> tuple[DeviceArtifact | WasmArtifact, ...]:
     return tuple(sorted((p.artifact for p in report.parts), key=lambda artifact: order.index(artifact.backend)))
 
 
-def _ports(lowered: Lowered) -> tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]:
-    """Inputs and outputs."""
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Arrays that a run takes, and gives, and finds as the one before has left them."""
+
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    states: tuple[TensorSpec, ...]
+
+
+def ports_of(lowered: Lowered) -> Ports:
+    """The ports of a model, with their places on a processor."""
     tensors, offset = lowered.tensors, lowered.stored.offset
-    inputs, outputs = (
-        tuple(TensorSpec(name, t.dtype, t.shape, offset[t]) for name, t in ports)
-        for ports in (tensors.inputs, tensors.outputs)
+    kept = dict(tensors.state_tensors)
+
+    def spec(name: str, t: Tensor, room: tuple[int, ...] | None = None) -> TensorSpec:
+        return TensorSpec(name, t.dtype, t.shape, offset[t], room)
+
+    return Ports(
+        tuple(spec(name, t) for name, t in tensors.inputs if t not in kept),
+        tuple(spec(name, t) for name, t in tensors.outputs if t not in kept.values()),
+        tuple(
+            replace(spec(name, t, t.extents), stays=name in tensors.staying) for name, t in tensors.inputs if t in kept
+        ),
     )
-    return inputs, outputs
 
 
 def _measure(rewritten: list[Rewritten], cache: Cache) -> list[LayerError]:

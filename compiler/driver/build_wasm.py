@@ -135,13 +135,15 @@ def _artifact(modules: Sequence[_Module]) -> WasmArtifact:
         outputs=program.outputs,
         needs=program.needs,
         weights_bytes=len(program.weights),
+        states=program.states,
+        state_bytes=program.state_bytes,
     )
 
 
 def memory_bytes(name: str, build: WasmBuild, weights: int) -> int:
     """The module's memory in bytes, of which `weights` are for the weights."""
     a = build.artifact
-    return place_memory(name, a.heap_base, weights + a.prepared_bytes, a.arena_bytes).bytes
+    return place_memory(name, a.heap_base, weights + a.prepared_bytes, a.arena_bytes, a.state_bytes).bytes
 
 
 def _constants(program: Program) -> tuple[bytes, int]:
@@ -151,4 +153,4 @@ def _constants(program: Program) -> tuple[bytes, int]:
 def _check_size(name: str, lowered: Lowered) -> None:
     """InputError for a model too large for wasm32, before code is generated for it."""
     constants = {t: t.buffer.size * t.dtype.bytes for g in lowered.groups for t in g.reads if t.is_constant}
-    check_wasm32(name, 0, sum(constants.values()), lowered.stored.peak)
+    check_wasm32(name, 0, sum(constants.values()), lowered.stored.peak + lowered.stored.state_bytes)

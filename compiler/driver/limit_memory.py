@@ -57,8 +57,9 @@ def page_memory(part: BundlePart, name: str, weights: Weights) -> PageMemory:
 
 
 def _of_module(name: str, module: WasmArtifact, weights: int) -> PageMemory:
-    total = place_memory(name, module.heap_base, weights + module.prepared_bytes, module.arena_bytes).bytes
-    known = (weights, module.prepared_bytes, module.arena_bytes)
+    constants = weights + module.prepared_bytes
+    total = place_memory(name, module.heap_base, constants, module.arena_bytes, module.state_bytes).bytes
+    known = (weights, module.prepared_bytes, module.arena_bytes + module.state_bytes)
     return PageMemory(*known, total - sum(known) + ARRIVING)
 
 

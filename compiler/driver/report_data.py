@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from ..bundle import WrittenFile
 from ..graph.ir import Graph
+from ..graph.keep_states import usual_states
 from ..pipeline.lowered import Lowered
 from ..pipeline.plan_kernels import KernelPlan
 from ..program.dimensions import Dimension
 from ..program.program import Program, TensorSpec
 from ..program.refusals import Refusal
+from ..program.states import State
 from ..records.record_use import RecordUse
 from ..system.cache import Cache
 from ..target import Target
+from ..text.size import size
 from .build_device import DeviceBuild
 from .build_wasm import WasmBuild
 from .bundle_part import BundlePart
@@ -42,7 +47,8 @@ class Alone:
 @dataclass(slots=True)
 class Report:
     """`operators` counts the model's nodes by operator, `seconds` are by phase; `answers` says by name what runs return
-    in place of outputs; `weights` is the bytes of the bundle's constants, `weight_types` by the type of their elements,
+    in place of outputs; `states` are what outlives a run, `kept` the pairs of names, `made` the inputs that the model
+    makes of them; `weights` is the bytes of the bundle's constants, `weight_types` by the type of their elements,
     `memory` those of the wasm module, `peaks` by target those in a page while it loads; `recorded` has by target the
     use of its records, `unused` other targets of records, `damaged` counts lines that are no records; `uncompared` has
     by backend the reason why halves were not compared with the reference; `alone` is what was written in place of a
@@ -57,6 +63,9 @@ class Report:
     graph_nodes: int = 0
     inputs: tuple[TensorSpec, ...] = ()
     outputs: tuple[TensorSpec, ...] = ()
+    states: tuple[TensorSpec, ...] = ()
+    kept: tuple[State, ...] = ()
+    made: tuple[str, ...] = ()
     answers: Mapping[str, str] = field(default_factory=dict)
     text: str = ""
     dimensions: tuple[Dimension, ...] = ()
@@ -90,3 +99,33 @@ class Report:
     def wasm(self) -> WasmBuild | None:
         """The part for processors, if there is one."""
         return next((p for p in self.parts if isinstance(p, WasmBuild)), None)
+
+
+_SHOWN = 6
+"""So many states are listed by name."""
+
+
+def describe_states(report: Report) -> str:
+    """Names of the states, the bytes of a session's, the lengths that they may have before a run, and the inputs that
+    follow from them."""
+    held = size(sum(t.bytes for t in report.states))
+    lengths = [f"{d.name} {d.least}..{d.most}" for d in report.dimensions if d.after is not None]
+    made = [f"made by the model: {', '.join(report.made)}"] if report.made else []
+    return "; ".join([", ".join([f"{len(report.kept)} ({_pairs(report.kept)}): {held}", *lengths]), *made])
+
+
+def describe_usual(inputs: Sequence[str], outputs: Sequence[str]) -> str:
+    """The states that a model with these inputs and outputs has by their names; empty for none."""
+    return _pairs(usual_states(inputs, outputs))
+
+
+def _pairs(states: Sequence[State]) -> str:
+    """The states, those whose names end alike as one with a wildcard."""
+    alike: dict[str, list[State]] = {}
+    for s in states:
+        common = sum(1 for _ in takewhile(lambda ab: ab[0] == ab[1], zip(s.before[::-1], s.after[::-1], strict=False)))
+        end = re.search(r"[^A-Za-z0-9](.+)", s.before[len(s.before) - common :])
+        pattern = str(s) if end is None else "=".join(f"{name[: -len(end[1])]}*" for name in (s.before, s.after))
+        alike.setdefault(pattern, []).append(s)
+    shown = [pattern if len(own) > 1 else str(own[0]) for pattern, own in alike.items()]
+    return ", ".join(shown[:_SHOWN] + ([f"{len(shown) - _SHOWN} more"] if len(shown) > _SHOWN else []))

@@ -78,6 +78,11 @@ def compile_remote(target: str, model: Optimised, work: Work) -> RemoteModel:
         raise InputError(f"target {target!r} needs websockets: pip install 'webnn-compile[tune]'") from None
     row = TARGETS[backend]
     artifact, _ = make_artifact_of(row, row.lower(model, work), work)
+    if artifact.states:
+        names = ", ".join(spec.name for spec in artifact.states)
+        raise InputError(
+            f"target {target!r} keeps no states ({names}) between runs: compile with states=() (--state none)"
+        )
     manifest = make_manifest(artifact)
     with _explained(), contextlib.ExitStack() as opening:
         session = opening.enter_context(connect(os.environ.get(BROKER_VARIABLE, BROKER)))

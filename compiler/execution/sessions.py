@@ -55,6 +55,8 @@ class Session:
         # Sizes of states that the other inputs of a run decide, such as a batch's.
         self._shared = [d.scalar for d in program.dimensions if d.scalar in sizes and d.after is None]
         self._growing = next((d for d in program.dimensions if d.after is not None), None)
+        lengths = lengths_at_start(program.dimensions)
+        self._fixed = [s for s in program.states if lengths.keys().isdisjoint(_scalars_of(s))]
         self.lengths: dict[Scalar, int] = {}
         self._held: dict[Scalar, int] = {}
         self._runs, self._broken = 0, ""
@@ -101,7 +103,7 @@ class Session:
     def rewind(self, rows: int) -> None:
         """Drops the last `rows` of the states. Raises InputError where there are fewer, or where a state does not
         grow: load what was saved there."""
-        fixed = [s.name for s in self._states if not s.is_dynamic and not s.stays]
+        fixed = [s.name for s in self._fixed if not s.stays]
         if self._growing is None or fixed:
             raise InputError(f"rewind: the states {fixed} have no rows; save_state() and load_state() take them back")
         with self._model.lock:
@@ -134,7 +136,7 @@ class Session:
                 before, now = (n * d.multiple for n in (self._held[d.scalar], scalars[d.scalar]))
                 raise InputError(f"{d.name} is {now}, and the states are of runs with {before}: reset() comes first")
         # A run that ends with an error has written over states of fixed size.
-        if any(not s.is_dynamic for s in self._states):
+        if self._fixed:
             self._broken = "a run ended with an error and left the states undefined: reset() or load_state() first"
 
     def end(self, scalars: Mapping[Scalar, int]) -> None:
@@ -154,6 +156,10 @@ class Session:
         least = {d.scalar: d.scalar.low for d in self._dimensions}
         shape = tuple(value_of(n, {**least, **self._held, **self.lengths}) for n in state.shape)
         return self.memory.read(state)[tuple(map(slice, shape))]
+
+
+def _scalars_of(state: TensorSpec) -> tuple[Scalar, ...]:
+    return scalars_of(*(n for n in state.shape if isinstance(n, Expr)))
 
 
 class StatefulModel(ABC):

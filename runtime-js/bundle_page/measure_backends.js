@@ -91,15 +91,18 @@ export function offerMeasuring(model, load, makeInputs, alone) {
     }
   }
 
-  function measure() {
+  async function measure() {
     const count = Math.max(LEAST, /** @type {HTMLInputElement} */ (element('repeats')).valueAsNumber || 1);
+    await model.reset?.();
     const inputs = makeInputs();
     return onBackends('Measuring', 'Measured', async (own, signal) => {
+      await own.reset?.();
       const outputs = await own.run(inputs); // the first one takes longer
       const times = [];
       const began = performance.now();
       while (times.length < count && (times.length < LEAST || performance.now() - began < LONGEST)) {
         signal.throwIfAborted();
+        await own.reset?.(); // else runs would not be alike
         const start = performance.now();
         await own.run(inputs);
         times.push(performance.now() - start);

@@ -45,7 +45,8 @@ const describe = ({ dtype, shape, answer }) => answer ?? `${dtype} [${shape.join
  * @returns {() => Record<string, number>} what they say
  */
 function askSizes(dimensions) {
-  const fields = dimensions.map(({ name, least, most, multiple }) => {
+  const fields = dimensions.flatMap(({ name, least, most, multiple, after }) => {
+    if (after !== undefined) return []; // runs before decide it
     const input = document.createElement('input');
     Object.assign(input, {
       type: 'number',
@@ -58,7 +59,7 @@ function askSizes(dimensions) {
     const label = document.createElement('label');
     label.append(`${name} `, input);
     element('sizes').append(label);
-    return /** @type {const} */ ([name, input]);
+    return [/** @type {const} */ ([name, input])];
   });
   return () => Object.fromEntries(fields.map(([name, input]) => [name, input.valueAsNumber]));
 }
@@ -155,10 +156,12 @@ async function main() {
   const files = askFiles(model.inputs);
   const text = parts.askText?.(model.inputs, element('sizes'));
   const sizes = askSizes(model.dimensions);
+  /** @type {(() => Record<string, number>) | undefined} */
+  const kept = parts.showState?.(model, element('sizes'), alone);
   showStatus(`Ready, on ${info.backend}.`);
   const inputsNow = () => {
     const random = /** @type {HTMLSelectElement} */ (element('fill')).value === 'random';
-    const inputs = { ...makeInputs(model, sizes(), random), ...files() };
+    const inputs = { ...makeInputs(model, { ...sizes(), ...kept?.() }, random), ...files() };
     const { without, ...given } = text?.() ?? { without: [] };
     for (const name of without) delete inputs[name];
     return { ...inputs, ...given };
@@ -168,7 +171,7 @@ async function main() {
   async function run() {
     const runs = Math.max(1, /** @type {HTMLInputElement} */ (element('runs')).valueAsNumber || 1);
     const given = files();
-    const inputs = inputsNow();
+    let inputs = inputsNow();
     /** @type {import('../model.js').Outputs} */
     let outputs = {};
     /** @type {number[]} */
@@ -178,6 +181,7 @@ async function main() {
       const start = performance.now();
       outputs = await model.run(inputs);
       times.push(performance.now() - start);
+      if (kept) inputs = inputsNow(); // which may be as long as what is kept
     }
     showTable(
       'outputs',

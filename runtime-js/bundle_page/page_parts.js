@@ -4,3 +4,4 @@ export { askText } from './ask_text.js';
 export { recordSound } from './record_sound.js';
 export { selfTest } from './self_test.js';
 export { showAnswer } from './show_answers.js';
+export { showState } from './show_state.js';

@@ -9,6 +9,7 @@ import { seededValues } from './seeded.js';
  * @property {number} seed
  * @property {Record<string, number>} sizes
  * @property {Record<string, [number, number]>} ranges of integers
+ * @property {number} [runs] of which the last is compared, from the states at the start on
  * @property {Record<string, Kept>} outputs
  */
 /** @typedef {{ count: number, integers?: string, floats?: string, rms?: number, tolerance?: number }} Kept */
@@ -22,18 +23,22 @@ async function fetchGolden(url) {
 }
 
 /**
- * Runs the model once.
+ * Runs the model once, or so often that it finds something in its states, which are then as at the start.
  * @param {Model} model
  * @param {Golden} golden
  * @returns {Promise<Compared[]>} for each output
  */
-export async function testModel(model, { seed, sizes, ranges, outputs }) {
+export async function testModel(model, { seed, sizes, ranges, runs = 1, outputs }) {
   const shapes = model.inputShapes(sizes);
   const inputs = model.inputs.map(({ name, dtype }, i) => {
     const shape = /** @type {number[]} */ (shapes[name]);
     return [name, { data: seededValues(dtype, shape, seed + i, ranges[name]), shape }];
   });
-  const results = await model.run(Object.fromEntries(inputs));
+  /** @type {import('../model.js').Outputs} */
+  let results = {};
+  await model.reset?.();
+  for (let i = 0; i < runs; i++) results = await model.run(Object.fromEntries(inputs));
+  await model.reset?.();
   return Object.entries(outputs).map(([output, kept]) => {
     const dtype = model.outputs.find(({ name }) => name === output)?.dtype;
     return {

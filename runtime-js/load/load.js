@@ -34,6 +34,8 @@ export { cacheOf } from '../fetch/keep_files.js';
  * @property {TensorSpec[]} outputs
  * @property {import('../values/sizes.js').Dimension[]} [dimensions] that each run decides
  * @property {import('../values/sizes.js').Refusal[]} [refusals]
+ * @property {import('../start_session.js').StateSpec[]} [states] what runs find as those before have left it
+ * @property {TensorSpec[]} [measured] outputs that the runtime alone reads: sizes of states that a run computes
  * @property {FileSpec[]} [tokenizers] for text
  * @property {import('../texts/texts.js').TextSpec} [text] that runs take in place of inputs
  * @property {import('../answers/answers.js').AnswerSpec[]} [answers] that runs return in place of outputs
@@ -76,7 +78,11 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   };
   const parts = manifest.backends.filter((part) => backend === 'auto' || part.backend === backend);
   const kept = cache ? { cache: storeName(manifest) } : {};
-  const common = { weights, inputs, outputs, dimensions, refusals, ...kept };
+  const numbers = dimensions.length;
+  const common = { weights, inputs, outputs, dimensions, refusals, numbers, ...kept };
+  // <states>
+  if (manifest.states) optional.states.addTo(common, manifest);
+  // </states>
   const plan = { ...common, threads, warmup, timeout, variants: wasmPage.listVariants?.() ?? [] };
   const fetching = { ...kept, signal, timeout };
   const tokenizers = manifest.tokenizers && optional.tokenizers?.start(manifest.tokenizers, tokenizerPackage, fetching);
@@ -122,14 +128,19 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   /**
    * @template T
    * @param {unknown} values
-   * @param {(data: import('../start_session.js').Input[], scalars: number[], sizes?: Record<string, readonly number[]>) => Promise<T>} run
-   * @returns {Promise<T>}
+   * @param {AbortSignal | undefined} signal
+   * @param {import('./sessions.js').Own | undefined} own the session whose states the run finds
+   * @param {(data: import('../start_session.js').Input[], scalars: number[], sizes?: Record<string, readonly number[]>) => T[] | Promise<T[]>} run
+   * @returns {Promise<T[]>}
    */
-  const withInputs = (values, run) => {
-    /** @type {(values: unknown, sizes?: Record<string, readonly number[]>) => Promise<T>} */
+  const withInputs = (values, signal, own, run) => {
+    /** @type {(values: unknown, sizes?: Record<string, readonly number[]>) => Promise<T[]>} */
     const checked = async (values, sizes) => {
+      // <states>
+      if (own) return own.begin(values, (data, scalars) => run(data, scalars, sizes), signal);
+      // </states>
       const { values: data, scalars } = checkInputs(inputs, values, info, dimensions, optional.sizes);
-      return run(data, scalars, sizes);
+      return enqueue(data, (inputs) => run(inputs, scalars, sizes), signal);
     };
     const pictured = (/** @type {unknown} */ values) =>
       optional.pictures?.using(inputs, values, checked, info.backend !== 'wasm') ?? checked(values);
@@ -140,7 +151,32 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
       (text && optional.texts?.using(text, inputs, values, heard, dimensions, tokenizers?.list ?? [])) ?? heard(values)
     );
   };
-  return {
+  /** @type {(own?: import('./sessions.js').Own) => any} */
+  const runIn =
+    (own) =>
+    async (/** @type {unknown} */ values, /** @type {import('../model.js').RunOptions} */ options = {}) => {
+      const { output } = checkRunOptions(options, info);
+      answers?.check(options, outputs);
+      const into = checkInto(outputs, options.into);
+      const { signal } = options;
+      /** @type {Record<string, readonly number[]> | undefined} */
+      let pictures;
+      const results = await withInputs(values, signal, own, (data, scalars, sizes) => {
+        pictures = sizes;
+        return use().run(data, scalars, { output, into, signal });
+      });
+      /** @type {[string, any][]} */
+      const named = outputs.map((spec, i) => {
+        const [result, array] = [/** @type {any} */ (results[i]), into[i]];
+        return [spec.name, array ? placeIn(spec, array, result) : result];
+      });
+      return Object.fromEntries(answers?.of(named, pictures) ?? named);
+    };
+  // <states>
+  const sessions =
+    manifest.states && optional.states.open({ manifest, use, life: life.signal, info, sizes: optional.sizes, runIn });
+  // </states>
+  const model = {
     inputs: inputs.map(publish),
     outputs: answers?.describe(outputs.map(publish)) ?? outputs.map(publish),
     dimensions: dimensions.map(({ input, ...sizes }) =>
@@ -156,29 +192,15 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
       return session?.device?.();
     },
     info: () => structuredClone(info),
-    async run(values, options = {}) {
-      const { output } = checkRunOptions(options, info);
-      answers?.check(options, outputs);
-      const into = checkInto(outputs, options.into);
-      const { signal } = options;
-      /** @type {Record<string, readonly number[]> | undefined} */
-      let pictures;
-      const results = await withInputs(values, (data, scalars, sizes) => {
-        pictures = sizes;
-        return enqueue(data, (inputs) => use().run(inputs, scalars, { output, into, signal }), signal);
-      });
-      /** @type {[string, any][]} */
-      const named = outputs.map((spec, i) => {
-        const [result, array] = [/** @type {any} */ (results[i]), into[i]];
-        return [spec.name, array ? placeIn(spec, array, result) : result];
-      });
-      return Object.fromEntries(answers?.of(named, pictures) ?? named);
-    },
-    async profile(values, options = {}) {
+    run: runIn(),
+    async profile(/** @type {unknown} */ values, /** @type {import('../model.js').ProfileOptions} */ options = {}) {
       const repeat = checkProfileOptions(options);
-      return withInputs(values, (data, scalars) =>
-        enqueue(data, (inputs) => use().profile(inputs, scalars, repeat), options.signal),
-      );
+      const time = (/** @type {import('./sessions.js').Own | undefined} */ own = undefined) =>
+        withInputs(values, options.signal, own, (data, scalars) => use().profile(data, scalars, repeat));
+      // <states>
+      if (sessions) return sessions.onCopy(time);
+      // </states>
+      return time();
     },
     async dispose() {
       life.abort(new RunError('disposed', 'the model was disposed of'));
@@ -186,6 +208,10 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
       session = undefined;
     },
   };
+  // <states>
+  sessions?.extend(/** @type {any} */ (model));
+  // </states>
+  return /** @type {any} */ (model);
 }
 
 /** @typedef {() => Promise<void>} Need */

@@ -6,3 +6,4 @@ export { tokenizers } from '../texts/tokenizers.js';
 export { sizes } from '../values/bind_sizes.js';
 export { pictures } from '../values/pictures.js';
 export { sounds } from '../values/sounds.js';
+export { states } from './sessions.js';

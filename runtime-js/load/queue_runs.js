@@ -6,8 +6,11 @@ import { copyOf } from '../values/dtypes.js';
 
 /** @typedef {import('../start_session.js').Input} Input */
 
-/** @param {AbortSignal} life aborted when the model is disposed of */
-export function queueRuns(life) {
+/**
+ * @param {AbortSignal} life aborted when the model is disposed of
+ * @param {boolean} [serial] each run begins when those before it are done
+ */
+export function queueRuns(life, serial = false) {
   let unfinished = 0;
   let held = 0;
   /** @type {Promise<void>} settles when all runs so far are done */
@@ -29,7 +32,7 @@ export function queueRuns(life) {
     const before = last;
     /** @type {Promise<T[]>} */
     let running;
-    if (held || (signal && unfinished)) {
+    if (held || ((signal || serial) && unfinished)) {
       held++;
       const kept = inputs.map((input) => (ArrayBuffer.isView(input) ? copyOf(input) : input));
       running = before.then(() => {

@@ -55,8 +55,8 @@ function shapesFor(dimensions, specs, sizes = {}) {
     dimensions.map(({ name }) => name),
     'dimension',
   );
-  const scalars = dimensions.map(({ name }, scalar) => {
-    const size = sizes[name];
+  const scalars = dimensions.map(({ name, after }, scalar) => {
+    const size = after === undefined ? sizes[name] : (sizes[name] ?? 0);
     if (typeof size !== 'number') throw new TypeError(`inputShapes: how long is ${name}? Give { ${name}: a number }`);
     return checkSize(dimensions, scalar, size, 'the size given');
   });
@@ -75,13 +75,14 @@ function shapesFor(dimensions, specs, sizes = {}) {
  * @param {readonly Dimension[]} dimensions
  * @param {readonly Spec[]} specs
  * @param {readonly Passed[]} inputs
+ * @param {readonly (number | undefined)[]} lengths scalars of those that runs before have left
  * @returns {number[]}
  * @throws {TypeError} where a size stays unknown
  * @throws {RangeError} where sizes contradict each other, or are out of range
  */
-function bindSizes(dimensions, specs, inputs) {
+function bindSizes(dimensions, specs, inputs, lengths = []) {
   /** @type {(number | undefined)[]} */
-  const scalars = dimensions.map(() => undefined);
+  const scalars = dimensions.map((_, scalar) => lengths[scalar]);
   /** @type {string[]} */
   const by = [];
   const numberOf = (/** @type {Size} */ size) => {
@@ -95,7 +96,8 @@ function bindSizes(dimensions, specs, inputs) {
     checkSize(dimensions, scalar, n * multiple, what);
     const before = scalars[scalar];
     if (before !== undefined && before !== n) {
-      throw new RangeError(`${what} makes ${name} ${n * multiple}, but ${by[scalar]} makes it ${before * multiple}`);
+      const other = by[scalar] ?? 'what runs before have left';
+      throw new RangeError(`${what} makes ${name} ${n * multiple}, but ${other} makes it ${before * multiple}`);
     }
     scalars[scalar] = n;
     by[scalar] ??= what;

@@ -91,11 +91,12 @@ function givenShape({ name, shape: sizes, picture }, kind, value, shape) {
  * @param {Where} where
  * @param {readonly import('./sizes.js').Dimension[]} [dimensions] that inputs decide
  * @param {typeof import('./bind_sizes.js').sizes} [sizes] what finds them
+ * @param {readonly (number | undefined)[]} [lengths] of dimensions, those that runs before have left
  * @returns {{ values: (TypedArray | import('../model.js').OnDevice)[], scalars: number[] }}
  * @throws {TypeError} a missing or unknown name, another kind of array, a size that nothing says
  * @throws {RangeError} another length
  */
-export function checkInputs(specs, inputs, where, dimensions = [], sizes = undefined) {
+export function checkInputs(specs, inputs, where, dimensions = [], sizes = undefined, lengths = undefined) {
   const list = specs.map((spec) => `${JSON.stringify(spec.name)}: ${describe(spec)}`).join('; ') || 'none';
   const kind = kindOf(inputs);
   if (kind !== 'an object')
@@ -123,7 +124,7 @@ export function checkInputs(specs, inputs, where, dimensions = [], sizes = undef
     shape,
     ...(array && { length: value.length, element: value[0] }),
   }));
-  const scalars = (dimensions.length && sizes?.bind(dimensions, specs, described)) || [];
+  const scalars = (dimensions.length && sizes?.bind(dimensions, specs, described, lengths)) || [];
   const values = arrays.map(({ value, kind, array, shape: own }, i) => {
     const spec = /** @type {Spec} */ (specs[i]);
     const name = JSON.stringify(spec.name);

@@ -12,12 +12,18 @@ import { countThreads, STACK_BYTES } from './count_threads.js';
 import { pickVariant } from './features.js';
 import { createControl, parallelFor } from './pool.js';
 import { compile, allocate as createMemory } from './wasm_module.js';
+// <states>
+import { wasmStates } from './wasm_states.js';
+// </states>
 import { fillWeights, piecesOf } from './widen_weights.js';
 
 /** @typedef {import('../fetch/fetch_file.js').FileSpec} FileSpec */
 /** @typedef {import('../model.js').Progress} Progress */
 /** @typedef {import('../model.js').TypedArray} TypedArray */
-/** @typedef {import('../values/sizes.js').Spec & { offset: number }} TensorSpec `offset`: bytes into the arena */
+/**
+ * @typedef {import('../values/sizes.js').Spec & { offset: number, scalar?: number }} TensorSpec `offset`: bytes into the arena;
+ *   `scalar`: an output that is this scalar of a run, for the runtime alone
+ */
 /**
  * @typedef {FileSpec & { shared?: number, program?: Partial<WasmPart> }} ModuleSpec `shared`: the byte that says whether
  *   its memory is shared; `program`: what it has in place of the others'
@@ -32,7 +38,9 @@ import { fillWeights, piecesOf } from './widen_weights.js';
  * @property {number[]} prepare for each call of `prepare`, how many of these must be there; ascending
  * @property {number[]} [scalars] where the sizes of a run are, in bytes into the arena: those that it is given, then those
  *   that it computes
- * @property {{ pages: number, weights: number, arena: number }} memory pages of 64 KiB; byte addresses
+ * @property {{ pages: number, weights: number, arena: number, states?: number, most?: number }} memory pages of 64 KiB, `most`
+ *   with more sessions; byte addresses, `states` those of the first session
+ * @property {{ bytes: number, offsets: number[] }} [stateMemory] of one session, and where each state is in it
  * @typedef {import('../start_session.js').Plan & WasmPart & { module: ModuleSpec }} WasmPlan
  */
 /**
@@ -43,7 +51,7 @@ import { fillWeights, piecesOf } from './widen_weights.js';
  * @property {Entry} profile the same, and `clock` after each step; `clock_launch` with its number, where some are repeated
  * @property {import('./pool.js').Chunk} chunk
  * @property {WebAssembly.Global} __stack_pointer
- * @typedef {(weights: number, arena: number) => void} Entry
+ * @typedef {(weights: number, arena: number, states: number) => void} Entry `states` where the model has any
  */
 /** @typedef {import('../start_session.js').Session} Session */
 
@@ -95,7 +103,7 @@ export async function startWasm(part, onProgress) {
   try {
     const play = player(plan);
     const { exports, steps } = await download(plan, memory, start, play, onProgress);
-    const runInto = runner(plan, memory, () => play(exports.run));
+    const runInto = runner(plan, memory, (states) => play(exports.run, states));
     /** @type {Session['run']} */
     const run = (inputs, scalars, { into = [] } = {}) => {
       /** @type {Uint8Array[]} */
@@ -108,12 +116,12 @@ export async function startWasm(part, onProgress) {
       return rooms.map((room, i) => resultIn(/** @type {TensorSpec} */ (plan.outputs[i]), room, shapes[i]));
     };
     if (plan.warmup) {
-      const warmUp = runner({ ...plan, refusals: [] }, memory, () => play(exports.run));
-      warmUp(...emptyInputs(plan), () => undefined);
+      const warmUp = runner({ ...plan, refusals: [] }, memory, (states) => play(exports.run, states));
+      warmUp(...emptyInputs(plan), nowhere);
     }
-    const runTimed = runner(plan, memory, () => {
+    const runTimed = runner(plan, memory, (states) => {
       clock_launch(-1);
-      play(exports.profile);
+      play(exports.profile, states);
     });
     /** @type {Session['profile']} */
     const profile = async (inputs, scalars, repeat) => {
@@ -134,7 +142,15 @@ export async function startWasm(part, onProgress) {
       });
       return kernels.map((step) => ({ ...step, ms: step.ms / repeat, count: step.count / repeat }));
     };
-    return { facts, run, runInto, profile, dispose: () => pool?.dispose() };
+    /** @type {Session} */
+    const session = { facts, run, runInto, profile, dispose: () => pool?.dispose() };
+    // <states>
+    if (plan.states) {
+      session.keep = wasmStates(plan, memory, readTensor, writeTensor);
+      if (plan.warmup) session.keep([], [], 'write', 0);
+    }
+    // </states>
+    return session;
   } catch (error) {
     pool?.dispose();
     throw error;
@@ -142,8 +158,8 @@ export async function startWasm(part, onProgress) {
 }
 
 /**
- * A function that calls entries of the module, and none any more after a trap, which leaves the stack pointer and the
- * memory as they were in mid-run.
+ * A function that calls entries of the module, with the number of a launch or the address of states, and none any more
+ * after a trap, which leaves the stack pointer and the memory as they were in mid-run.
  * @param {WasmPlan} plan
  */
 function player({ memory: { weights, arena } }) {
@@ -167,35 +183,39 @@ const nowhere = () => undefined;
 /**
  * @param {WasmPlan} plan
  * @param {WebAssembly.Memory} memory
- * @param {() => void} compute
+ * @param {(states: number) => void} compute
  * @returns {NonNullable<Session['runInto']>}
  */
 function runner(plan, memory, compute) {
   const place = (/** @type {TensorSpec} */ { offset, dtype, shape }) =>
     new Uint8Array(memory.buffer, plan.memory.arena + offset, lengthOf(extentsOf(shape)) * elementOf(dtype).bytes);
-  const inputs = plan.inputs.map(place);
-  const outputs = plan.outputs.map(place);
-  const scalars = (plan.scalars ?? []).map((offset) => new Int32Array(memory.buffer, plan.memory.arena + offset, 1));
+  const scalar = (/** @type {number} */ offset) => new Int32Array(memory.buffer, plan.memory.arena + offset, 1);
+  let inputs = plan.inputs.map(place);
+  let outputs = plan.outputs.map(place);
+  let scalars = (plan.scalars ?? []).map(scalar);
   return (values, sizes, roomOf) => {
-    sizes.forEach((n, i) => {
-      scalars[i]?.fill(n);
+    // <states>
+    if (outputs[0]?.buffer !== memory.buffer) {
+      // It has grown.
+      inputs = plan.inputs.map(place);
+      outputs = plan.outputs.map(place);
+      scalars = (plan.scalars ?? []).map(scalar);
+    }
+    // </states>
+    plan.dimensions.forEach((_, i) => {
+      scalars[i]?.fill(Number(sizes[i]));
     });
     plan.inputs.forEach(({ dtype, shape }, i) => {
       const value = /** @type {ArrayBufferView} */ (values[i]);
-      write(/** @type {Uint8Array} */ (inputs[i]), dtype, value, extentsOf(shape), shapeOf(shape, sizes));
+      writeTensor(/** @type {Uint8Array} */ (inputs[i]), dtype, value, extentsOf(shape), shapeOf(shape, sizes));
     });
-    compute();
-    const now = scalars.map(([n]) => Number(n));
-    checkRefusals(plan.refusals, now);
+    compute(Number(plan.memory.states) + (sizes[plan.dimensions.length] ?? 0));
+    const left = scalars.map(([n]) => Number(n));
+    checkRefusals(plan.refusals, left);
     return plan.outputs.map(({ dtype, shape }, i) => {
-      const own = shapeOf(shape, now);
-      const { bytes } = elementOf(dtype);
-      const room = roomOf(i, lengthOf(own) * bytes);
-      const source = /** @type {Uint8Array} */ (outputs[i]);
-      // Copies, never of shared memory.
-      eachRun(extentsOf(shape), own, (to, from, length) => {
-        room?.set(source.subarray(from * bytes, (from + length) * bytes), to * bytes);
-      });
+      const own = shapeOf(shape, left);
+      const room = roomOf(i, lengthOf(own) * elementOf(dtype).bytes);
+      readTensor(/** @type {Uint8Array} */ (outputs[i]), dtype, room, extentsOf(shape), own);
       return varies(shape) ? own : undefined;
     });
   };
@@ -210,7 +230,7 @@ function allocate(plan) {
   const { threads, reason } = countThreads(plan.threads, plan.module.shared !== undefined);
   const pages = plan.memory.pages + ((threads - 1) * STACK_BYTES) / PAGE;
   try {
-    return { memory: createMemory(pages, threads > 1), threads, reason };
+    return { memory: createMemory(pages, threads > 1, plan.memory.most), threads, reason };
   } catch (error) {
     if (threads === 1) throw error;
     const { message } = /** @type {Error} */ (error);
@@ -288,13 +308,14 @@ async function download(plan, memory, start, play, onProgress) {
 }
 
 /**
+ * Bytes of an array into memory.
  * @param {Uint8Array} target
  * @param {string} dtype
  * @param {ArrayBufferView} value
- * @param {readonly number[]} extents of the target
- * @param {readonly number[]} shape of the value
+ * @param {readonly number[]} extents of the memory
+ * @param {readonly number[]} shape of the array
  */
-function write(target, dtype, { buffer, byteOffset, byteLength }, extents, shape) {
+function writeTensor(target, dtype, { buffer, byteOffset, byteLength }, extents, shape) {
   const source = new Uint8Array(buffer, byteOffset, byteLength);
   const { bytes } = elementOf(dtype);
   eachRun(extents, shape, (from, to, length) => {
@@ -302,5 +323,20 @@ function write(target, dtype, { buffer, byteOffset, byteLength }, extents, shape
     target.set(run, to * bytes);
     // Compiled code may rely on 0 or 1, as in NumPy.
     if (dtype === 'bool') for (let i = 0; i < length; i++) if (run[i]) target[to + i] = 1;
+  });
+}
+
+/**
+ * Bytes of an array from memory: copies, never of shared memory.
+ * @param {Uint8Array} source
+ * @param {string} dtype
+ * @param {Uint8Array | undefined} room
+ * @param {readonly number[]} extents of the memory
+ * @param {readonly number[]} shape of the array
+ */
+function readTensor(source, dtype, room, extents, shape) {
+  const { bytes } = elementOf(dtype);
+  eachRun(extents, shape, (to, from, length) => {
+    room?.set(source.subarray(from * bytes, (from + length) * bytes), to * bytes);
   });
 }

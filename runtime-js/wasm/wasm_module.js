@@ -5,12 +5,17 @@ import { nameOf } from '../fetch/fetch_file.js';
 /**
  * @param {number} pages of 64 KiB
  * @param {boolean} [shared]
+ * @param {number} [most] pages that it may grow to, where the system allows that
+ * @returns {WebAssembly.Memory}
  */
-export function allocate(pages, shared = false) {
+export function allocate(pages, shared = false, most = 0) {
   try {
     // A small maximum: some systems set all of it aside.
-    return new WebAssembly.Memory({ initial: pages, maximum: pages, shared });
+    return new WebAssembly.Memory({ initial: pages, maximum: Math.max(pages, most), shared });
   } catch (error) {
+    // <states>
+    if (most) return allocate(pages, shared);
+    // </states>
     const size = `${Math.ceil(pages / 16)} MiB`;
     throw new UnsupportedError(
       'memory',

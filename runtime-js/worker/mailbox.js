@@ -19,7 +19,7 @@ const GIVEN = 2; // a run was handed over
 const LISTEN_MS = 100;
 
 /** @typedef {import('../values/sizes.js').Spec} Spec */
-/** @typedef {Pick<import('../start_session.js').Plan, 'inputs' | 'outputs' | 'dimensions'>} Ports */
+/** @typedef {Pick<import('../start_session.js').Plan, 'inputs' | 'outputs' | 'numbers'>} Ports */
 /**
  * @typedef {object} Mailbox All of it is shared.
  * @property {Int32Array} control
@@ -38,12 +38,12 @@ export const canShare = () =>
  * @param {Ports} ports
  * @returns {Mailbox | undefined}
  */
-export function createMailbox({ inputs, outputs, dimensions }) {
+export function createMailbox({ inputs, outputs, numbers }) {
   const control = new Int32Array(new SharedArrayBuffer(BYTES));
   control[RUN] = -1;
   control[DONE] = -1;
-  const numbers = outputs.reduce((sum, { shape }) => sum + shape.length, dimensions.length);
-  const sizes = new Int32Array(new SharedArrayBuffer(4 * numbers));
+  const length = outputs.reduce((sum, { shape }) => sum + shape.length, numbers);
+  const sizes = new Int32Array(new SharedArrayBuffer(4 * length));
   const share = (/** @type {Spec} */ { dtype, shape }) =>
     new SharedArrayBuffer(0, { maxByteLength: lengthOf(extentsOf(shape)) * elementOf(dtype).bytes });
   try {
@@ -90,15 +90,15 @@ export function sendRun({ control, sizes, inputs }, run, values, scalars) {
  * @param {Ports} ports
  * @param {NonNullable<import('../start_session.js').Session['runInto']>} runInto
  */
-export function serveRun({ sizes, inputs, outputs }, { inputs: specs, dimensions }, runInto) {
-  const scalars = [...sizes.subarray(0, dimensions.length)];
+export function serveRun({ sizes, inputs, outputs }, { inputs: specs, numbers }, runInto) {
+  const scalars = [...sizes.subarray(0, numbers)];
   const values = specs.map(({ dtype, shape }, i) =>
     firstBytes(inputs[i], lengthOf(shapeOf(shape, scalars)) * elementOf(dtype).bytes),
   );
   const shapes = runInto(values, scalars, (i, bytes) => firstBytes(outputs[i], bytes));
   sizes.set(
     shapes.flatMap((shape) => shape ?? []),
-    dimensions.length,
+    numbers,
   );
 }
 
@@ -108,8 +108,8 @@ export function serveRun({ sizes, inputs, outputs }, { inputs: specs, dimensions
  * @param {Ports} ports
  * @param {import('../values/into.js').Into} into
  */
-export function receive({ sizes, outputs }, { outputs: specs, dimensions }, into) {
-  let at = dimensions.length;
+export function receive({ sizes, outputs }, { outputs: specs, numbers }, into) {
+  let at = numbers;
   return specs.map((spec, i) => {
     const start = at;
     if (varies(spec.shape)) at += spec.shape.length;

@@ -3,15 +3,13 @@
 import { packError, WorkerError } from '../errors.js';
 import { seconds, watchSilence } from '../fetch/watch_silence.js';
 import { startSession } from '../start_session.js';
-import { elementOf, lengthOf } from '../values/dtypes.js';
-import { shapeOf } from '../values/sizes.js';
 
 /** @typedef {import('../start_session.js').Session} Session */
 /** @typedef {typeof import('./mailbox.js').mailboxes} Mailboxes */
-/** @typedef {(ImageBitmap | null)[]} Images by input, null where it is an array */
 /**
- * @typedef {{ run: number, profile: number, scalars: readonly number[], bytes: ArrayBuffer, images: Images }} Run `profile`:
- *   how often, 0 for a run; `bytes`: all arrays, one after the other
+ * @typedef {{ run: number, method: 'run' | 'profile' | 'keep', scalars: readonly number[], more: any[], bytes: ArrayBuffer,
+ *   parts: (ImageBitmap | number)[] }} Run `method` of the session, and what it takes besides inputs and scalars; `parts` are
+ *   the inputs, by their lengths in `bytes`, which has all arrays one after the other
  * @typedef {{ start: import('./start_worker.js').PlainPlan } | { joined: { failed?: string } } | Run} Request
  */
 /**
@@ -92,28 +90,24 @@ async function begin(plan) {
 }
 
 /** @param {Run} request */
-async function answer({ run, profile, scalars, bytes, images }) {
+async function answer({ run, method, scalars, more, bytes, parts }) {
   try {
     let end = 0;
-    const inputs = ports.inputs.map(({ dtype, shape }, i) => {
-      const image = images[i];
-      if (image) return image;
-      const size = lengthOf(shapeOf(shape, scalars)) * elementOf(dtype).bytes;
-      end += size;
-      return new Uint8Array(bytes, end - size, size);
+    const inputs = parts.map((part) => {
+      if (typeof part !== 'number') return part;
+      end += part;
+      return new Uint8Array(bytes, end - part, part);
     });
     // A run that is over at once is answered at once.
-    const pending = profile ? session.profile(inputs, scalars, profile) : session.run(inputs, scalars);
+    const pending = /** @type {any} */ (session)[method](inputs, scalars, ...more);
     const results = pending instanceof Promise ? await pending : pending;
-    const buffers = results.flatMap((result) =>
-      'buffer' in result ? [/** @type {ArrayBuffer} */ (result.buffer)] : [],
-    );
-    const shapes = results.map((result) => ('shape' in result ? result.shape : undefined));
+    const buffers = results.flatMap((/** @type {any} */ { buffer }) => (buffer ? [buffer] : []));
+    const shapes = results.map((/** @type {any} */ { shape }) => shape);
     reply({ run, results, shapes, bytes }, [...buffers, bytes]);
   } catch (error) {
     reply({ run, failed: packError(error) });
   } finally {
-    for (const image of images) image?.close();
+    for (const part of parts) if (typeof part !== 'number') part.close();
     answered++;
   }
   wait();

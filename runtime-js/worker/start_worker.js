@@ -101,17 +101,22 @@ export async function startWorker(plan, onProgress, signal = undefined) {
     worker.postMessage({ start: plan });
   });
 
-  /** @type {(inputs: import('../start_session.js').Input[], scalars: readonly number[], profile: number) => Promise<any[]>} */
-  const post = (inputs, scalars, profile) =>
-    new Promise((resolve, reject) => {
-      if (ended) throw ended;
-      const bytes = pack(inputs.filter(ArrayBuffer.isView), spare);
-      spare = undefined;
-      const images = inputs.map((input) => (ArrayBuffer.isView(input) ? null : input));
-      if (mailbox) wasmPage.mailboxes.interruptWait(mailbox);
-      worker.postMessage({ run: runs, profile, scalars, bytes, images }, [bytes]);
-      waiting.set(runs++, { resolve, reject });
-    });
+  /**
+   * @param {import('./serve_session.js').Run['method']} method
+   * @returns {(inputs: import('../start_session.js').Input[], scalars: readonly number[], ...more: any[]) => Promise<any[]>}
+   */
+  const post =
+    (method) =>
+    (inputs, scalars, ...more) =>
+      new Promise((resolve, reject) => {
+        if (ended) throw ended;
+        const bytes = pack(inputs.filter(ArrayBuffer.isView), spare);
+        spare = undefined;
+        const parts = inputs.map((input) => (ArrayBuffer.isView(input) ? input.byteLength : input));
+        if (mailbox) wasmPage.mailboxes.interruptWait(mailbox);
+        worker.postMessage({ run: runs, method, scalars, more, bytes, parts }, [bytes]);
+        waiting.set(runs++, { resolve, reject });
+      });
   /**
    * A run while no other is under way, which the worker may take without a message.
    * @type {(inputs: import('../start_session.js').Input[], scalars: readonly number[],
@@ -136,8 +141,11 @@ export async function startWorker(plan, onProgress, signal = undefined) {
   };
   return {
     facts,
-    run: (inputs, scalars, options = {}) => hand(inputs, scalars, options) ?? post(inputs, scalars, 0),
-    profile: post,
+    run: (inputs, scalars, options = {}) => hand(inputs, scalars, options) ?? post('run')(inputs, scalars),
+    profile: post('profile'),
+    // <states>
+    keep: post('keep'),
+    // </states>
     dispose: () => end(new RunError('disposed', 'the model was disposed of')),
   };
 }

@@ -1,0 +1,304 @@
+// Sessions of a model with states: how long these are, and in which order runs and all else change them. What they hold is
+// where the model runs.
+
+import { RunError, StateFullError, StateLostError, UnsupportedError } from '../errors.js';
+import { reasonOf } from '../fetch/unless_aborted.js';
+import { checkInputs } from '../values/check_inputs.js';
+import { kindOf } from '../values/check_names.js';
+import { shapeOf, shownShape } from '../values/sizes.js';
+import { queueRuns } from './queue_runs.js';
+
+/** @typedef {import('../model.js').Model} Model */
+/** @typedef {import('../start_session.js').Input} Input */
+/** @typedef {import('../start_session.js').StateSpec} StateSpec */
+/** @typedef {import('../values/sizes.js').Dimension} Dimension */
+/** @typedef {(number | undefined)[]} Lengths scalars of dimensions, those that states have */
+/**
+ * @typedef {object} Own what a run needs of its session
+ * @property {(values: unknown, start: (inputs: Input[], scalars: number[]) => any[] | Promise<any[]>, signal?: AbortSignal) =>
+ *   Promise<any[]>} begin
+ */
+/**
+ * @typedef {object} Shared what the sessions of a model have in common
+ * @property {Pick<import('./load.js').Manifest, 'inputs' | 'outputs' | 'dimensions' | 'states' | 'measured'>} manifest
+ * @property {() => import('../start_session.js').Session} use
+ * @property {AbortSignal} life of the model
+ * @property {{ backend: string, worker: boolean, memoryBytes: number }} info
+ * @property {typeof import('../values/bind_sizes.js').sizes} [sizes]
+ * @property {(own: Own) => Model['run']} runIn
+ */
+
+const BROKEN = 'a run failed, and what it left of the states is undefined: reset() or loadState() first';
+
+/** @param {Shared} shared */
+function open({ manifest, use, life, info, sizes, runIn }) {
+  const { inputs: specs, outputs, dimensions = [], states = [], measured = [] } = manifest;
+  const zeros = dimensions.map(({ after }) => (after === undefined ? undefined : 0));
+  const growing = zeros.indexOf(0);
+  const used = states.map(({ shape }) =>
+    shape.flatMap((size) => (typeof size === 'number' ? [] : scalarsIn(size.value))),
+  );
+  // Sizes of states that the other inputs of a run decide, such as a batch's.
+  const shared = dimensions.map((_, i) => zeros[i] === undefined && used.some((scalars) => scalars.includes(i)));
+  const fixed = states.filter((_, i) => !used[i]?.some((scalar) => zeros[scalar] === 0));
+
+  /** @type {(lengths: Lengths, held?: Lengths) => number[]} */
+  const scalarsOf = (lengths, held = []) =>
+    dimensions.map(({ least, multiple }, i) => lengths[i] ?? held[i] ?? least / multiple);
+  const act = () => /** @type {NonNullable<import('../start_session.js').Session['keep']>} */ (use().keep);
+  /**
+   * Makes states, of a session that it is the number of.
+   * @param {'write' | 'copy'} action
+   * @param {Input[]} arrays
+   * @param {readonly number[]} scalars
+   * @param {number} [number] none for a new session
+   * @param {number} [from]
+   */
+  const make = async (action, arrays, scalars, number, from) => {
+    const [made] = await act()(/** @type {ArrayBufferView[]} */ (arrays), scalars, action, number, from);
+    const [session, bytes] = /** @type {Float64Array} */ (made);
+    info.memoryBytes = Number(bytes);
+    return Number(session);
+  };
+
+  /**
+   * The lengths that a run leaves; NaN where it is a run that computes them.
+   * @param {readonly number[]} scalars
+   */
+  const leftBy = (scalars) =>
+    dimensions.map(({ after, multiple }) =>
+      after === undefined ? undefined : Math.floor(Number(shapeOf([after], scalars)[0]) / multiple),
+    );
+
+  /**
+   * @param {Lengths} lengths
+   * @param {Lengths} next
+   * @throws {StateFullError}
+   */
+  const checkRoom = (lengths, next) => {
+    dimensions.forEach(({ name, least, most, multiple, limit = Number.POSITIVE_INFINITY }, i) => {
+      const [length, left] = [Number(lengths[i]) * multiple, Number(next[i]) * multiple];
+      const full = (/** @type {string} */ why, /** @type {string} */ advice) =>
+        new StateFullError(
+          'state-full',
+          `the state is full: ${name} is ${length}${why}; reset it, rewind it, or ${advice}`,
+        );
+      if (length > most)
+        throw full(
+          `, and the model was compiled for at most ${most}`,
+          `compile with a larger --dim ${name}=${least}..N`,
+        );
+      if (left > limit) throw full(` and would become ${left}, and the model has ${limit} positions`, 'run with less');
+    });
+  };
+
+  /**
+   * @param {number} number
+   * @param {Lengths} lengths
+   * @param {Lengths} held sizes of states that runs before have decided
+   * @param {number} runs
+   */
+  function create(number, lengths = zeros, held = [], runs = 0) {
+    const end = new AbortController();
+    const endWithModel = () => end.abort(life.reason);
+    life.addEventListener('abort', endWithModel);
+    const enqueue = queueRuns(end.signal, true);
+    let waiting = 0;
+    let broken = '';
+
+    const checkWhole = () => {
+      if (broken) throw new StateLostError('state-lost', broken);
+    };
+    /** @type {Own['begin']} */
+    const begin = async (values, start, signal) => {
+      const given = waiting++ ? copied(values) : values;
+      /** @param {Input[]} _ */
+      const run = async (_) => {
+        checkWhole();
+        const { values: inputs, scalars } = checkInputs(specs, given, info, dimensions, sizes, lengths);
+        const [before, next] = [lengths, leftBy(scalars)];
+        checkRoom(before, next);
+        dimensions.forEach(({ name, multiple }, i) => {
+          const [then, now] = [Number(held[i]) * multiple, Number(scalars[i]) * multiple];
+          if (held[i] !== undefined && then !== now)
+            throw new RangeError(`${name} is ${now}, and the states are of runs with ${then}: reset() comes first`);
+        });
+        if (!next.some(Number.isNaN)) lengths = next;
+        runs++;
+        if (fixed.length) broken = BROKEN;
+        try {
+          const results = await start(inputs, [...scalars, number]);
+          measured.forEach(({ scalar = 0 }, i) => {
+            [scalars[scalar]] = results[outputs.length + i];
+          });
+          lengths = leftBy(scalars);
+          held = shared.map((is, i) => (is ? scalars[i] : undefined));
+          broken = '';
+          return results;
+        } catch (error) {
+          lengths = before;
+          runs--;
+          const { code, message } = /** @type {import('../errors.js').ModelError} */ (error);
+          if (error instanceof UnsupportedError) broken = ''; // nothing was computed
+          if (code !== 'state-lost') throw error;
+          broken = message;
+          checkWhole();
+          return [];
+        }
+      };
+      return enqueue([], run, signal).finally(() => waiting--);
+    };
+
+    /**
+     * Something else, in its turn.
+     * @template T
+     * @param {(arrays: Input[]) => Promise<T>} task
+     * @param {Input[]} [arrays]
+     * @returns {Promise<T>}
+     */
+    const inTurn = async (task, arrays = []) => {
+      waiting++;
+      const done = enqueue(arrays, async (kept) => [{ value: await task(kept) }], undefined).finally(() => waiting--);
+      return /** @type {{ value: T }} */ ((await done)[0]).value;
+    };
+
+    /** @type {(arrays: Input[], scalars: readonly number[], own: Lengths, others: Lengths) => Promise<void>} */
+    const renew = async (arrays, scalars, own, others) => {
+      await make('write', arrays, scalars, number);
+      lengths = own;
+      held = others;
+      runs = 0;
+      broken = '';
+    };
+
+    const fork = () =>
+      inTurn(async () => {
+        checkWhole();
+        return create(await make('copy', [], [], undefined, number), lengths, held, runs);
+      });
+
+    const kept = {
+      get position() {
+        return growing < 0 ? runs : Number(lengths[growing]) * Number(dimensions[growing]?.multiple);
+      },
+      reset: () => inTurn(() => renew([], [], zeros, [])),
+      saveState: () =>
+        inTurn(async () => {
+          checkWhole();
+          const arrays = await act()([], scalarsOf(lengths, held), 'read', number);
+          return Object.fromEntries(states.map(({ name }, i) => [name, arrays[i]]));
+        }),
+      /** @param {unknown} saved */
+      async loadState(saved) {
+        if (kindOf(saved) !== 'an object')
+          throw new TypeError(`loadState expects what saveState gave, an array for each state, got ${kindOf(saved)}`);
+        const unbound = zeros.map((zero, i) => (zero === 0 || shared[i] ? undefined : 0));
+        const { values, scalars } = checkInputs(states, saved, info, dimensions, sizes, unbound);
+        if (!values.every(ArrayBuffer.isView)) throw new TypeError('loadState expects typed arrays');
+        const own = zeros.map((zero, i) => (zero === 0 ? scalars[i] : undefined));
+        const others = shared.map((is, i) => (is ? scalars[i] : undefined));
+        return inTurn((arrays) => renew(arrays, scalars, own, others), values);
+      },
+      /** @param {number} rows */
+      rewind: (rows) =>
+        inTurn(async () => {
+          checkWhole();
+          const { name, multiple } = /** @type {Dimension} */ (dimensions[growing] ?? {});
+          const without = fixed.filter(({ stays }) => !stays).map((spec) => spec.name);
+          if (growing < 0 || without.length) {
+            const advice = 'saveState() and loadState() take them back';
+            throw new UnsupportedError('rewind', `rewind: the states ${without.join(', ')} have no rows; ${advice}`);
+          }
+          const { position } = kept;
+          if (!(Number.isInteger(rows) && rows >= 0 && rows <= position && rows % multiple === 0))
+            throw new RangeError(`rewind(${rows}): the states have ${position} rows (${name})`);
+          lengths = lengths.map((length, i) => (i === growing ? (position - rows) / multiple : length));
+        }),
+      fork: async () => (await fork()).session,
+    };
+    const dispose = async () => {
+      if (end.signal.aborted) return;
+      life.removeEventListener('abort', endWithModel);
+      end.abort(new RunError('disposed', 'the session was disposed of'));
+      await act()([], [], 'drop', number);
+    };
+    const session = withAll({ run: runIn({ begin }), dispose }, kept);
+    return { begin, kept, fork, session };
+  }
+
+  const first = create(0);
+  return {
+    first,
+    /**
+     * @param {(own: Own) => Promise<any[]>} task with states like those of the first session, which stay as they are
+     */
+    async onCopy(task) {
+      const copy = await first.fork();
+      return task(copy).finally(copy.session.dispose);
+    },
+    /** @param {Model} model gets the methods of its first session */
+    extend(model) {
+      const published = model.dimensions.map((one) =>
+        'after' in one
+          ? Object.freeze({ ...one, after: String(shownShape([/** @type {any} */ (one.after)])[0]) })
+          : one,
+      );
+      withAll(withAll(model, first.kept), {
+        run: first.session.run,
+        dimensions: published,
+        async session() {
+          if (life.aborted) throw reasonOf(life);
+          return create(await make('write', [], [])).session;
+        },
+      });
+    },
+  };
+}
+
+/** @type {(expression: import('../values/sizes.js').Expression) => number[]} the numbers of the scalars in it */
+const scalarsIn = (expression) => {
+  if (typeof expression === 'number') return [];
+  const [head, ...operands] = expression;
+  return typeof head === 'number' ? [head] : operands.flatMap(scalarsIn);
+};
+
+/**
+ * @template {object} T
+ * @template {object} U
+ * @param {T} target
+ * @param {U} more with getters, which stay such
+ * @returns {T & U}
+ */
+const withAll = (target, more) =>
+  /** @type {T & U} */ (Object.defineProperties(target, Object.getOwnPropertyDescriptors(more)));
+
+/**
+ * Inputs of a run with copies of their arrays, which are the caller's again.
+ * @param {any} values
+ */
+function copied(values) {
+  const copy = (/** @type {any} */ one) => (ArrayBuffer.isView(one) && 'slice' in one ? copyOfArray(one) : one);
+  if (kindOf(values) !== 'an object') return values;
+  return Object.fromEntries(
+    Object.entries(values).map(([name, one]) => [
+      name,
+      kindOf(one) === 'an object' && 'data' in one ? { ...one, data: copy(one.data) } : copy(one),
+    ]),
+  );
+}
+
+/** @param {any} array that may have a shape */
+const copyOfArray = (array) => Object.assign(array.slice(), array.shape && { shape: array.shape });
+
+/**
+ * Adds to a plan what concerns states.
+ * @param {import('../start_session.js').Ports} plan
+ * @param {import('./load.js').Manifest} manifest
+ */
+function addTo(plan, { states, outputs, measured = [] }) {
+  plan.states = states;
+  plan.outputs = [...outputs, ...measured];
+  plan.numbers++;
+}
+
+export const states = { addTo, open };
