@@ -1,0 +1,145 @@
+"""Decoders as exporters write them: the tokens that onnxruntime finds, from one run to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import onnxruntime as ort
+import pytest
+import webnn_compile
+from decoder_models import CAUSAL_DECODERS, FIRST, FOLDER, FRAMES, MERGED_DECODERS, STEPS, Decoder
+from decoder_reference import Array, Decoded, empty_cache, greedy, run_of, session
+from drivers import need_driver
+from effort import effort_of, network_runs
+from onnx_models import assert_close
+
+COUNT = 200
+PROMPT = (5, 7, 11, 13)
+MARGIN = 1e-3
+"""By which a token is better than the next best at least, in deviations of its logits: float32 decides none."""
+
+DECODERS = (*CAUSAL_DECODERS, *MERGED_DECODERS, *STEPS, *FIRST)
+OTHERS = ("wasm", "webgl", "webgpu")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if metafunc.function is test_the_first_tokens_on_other_targets:
+        effort = effort_of(metafunc.config)
+        runs = [(d, t) for d in (*CAUSAL_DECODERS, *STEPS) for t in OTHERS if network_runs(d.file, t, effort)]
+        metafunc.parametrize(("decoder", "target"), runs, ids=[f"{d.file}-{t}" for d, t in runs])
+
+
+@pytest.mark.parametrize("decoder", CAUSAL_DECODERS, ids=lambda d: d.file)
+def test_tokens_with_the_cache_handed_on(decoder: Decoder) -> None:
+    reference, before = started(decoder)
+    compiled = webnn_compile.compile(decoder.model, dims=decoder.dims, states=())
+    assert greedy(reference, PROMPT, COUNT, compiled.run, before=before).tokens == wanted(reference, PROMPT, before)
+
+
+@pytest.mark.parametrize("decoder", CAUSAL_DECODERS, ids=lambda d: d.file)
+def test_tokens_with_the_cache_as_a_state(decoder: Decoder) -> None:
+    reference, before = started(decoder)
+    compiled = webnn_compile.compile(decoder.model, dims=decoder.dims)
+    tokens, new = list[int](), [*PROMPT]
+    for _ in range(COUNT):
+        made = compiled.run({"input_ids": np.array([new])})
+        new = [int(np.asarray(made["logits"])[0, -1].argmax())]
+        tokens += new
+    assert tokens == wanted(reference, PROMPT, before)
+
+
+@pytest.mark.parametrize("decoder", STEPS, ids=lambda d: d.file)
+def test_tokens_with_the_cache_of_an_encoder(decoder: Decoder) -> None:
+    """Keys and values of an encoder's result are inputs that stay."""
+    reference, before = started(decoder)
+    given = of_encoder(reference)
+    compiled = webnn_compile.compile(decoder.model, dims=decoder.dims, states=())
+    found = greedy(reference, PROMPT[:1], COUNT, compiled.run, given, before)
+    assert found.tokens == wanted(reference, PROMPT[:1], before, given)
+
+
+@pytest.mark.parametrize("decoder", MERGED_DECODERS, ids=lambda d: d.file)
+def test_tokens_of_both_branches(decoder: Decoder) -> None:
+    """The first run takes the branch without a cache, all others the one with it."""
+    reference, before = started(decoder)
+    given = of_encoder(reference)
+    compiled = webnn_compile.compile(decoder.model, dims=decoder.dims, states=())
+    found = greedy(reference, PROMPT, COUNT, compiled.run, given, before)
+    assert found.tokens == wanted(reference, PROMPT, before, given)
+
+
+def test_tokens_of_one_branch_each() -> None:
+    decoder = MERGED_DECODERS[0]
+    reference, before = started(decoder)
+    given = of_encoder(reference)
+    branches = [
+        webnn_compile.compile(decoder.model, dims=decoder.dims, constants={"use_cache_branch": truth}, states=())
+        for truth in (False, True)
+    ]
+
+    def run(feeds: Mapping[str, Array]) -> Mapping[str, Array]:
+        branch = branches[int(feeds["use_cache_branch"][0])]
+        return branch.run({n: a for n, a in feeds.items() if n != "use_cache_branch"})
+
+    assert greedy(reference, PROMPT, COUNT, run, given, before).tokens == wanted(reference, PROMPT, before, given)
+
+
+@pytest.mark.parametrize("decoder", FIRST, ids=lambda d: d.file)
+def test_the_run_that_fills_the_cache(decoder: Decoder) -> None:
+    reference = session(decoder.model.SerializeToString())
+    feeds = {"input_ids": np.array([PROMPT]), **of_encoder(reference)}
+    feeds = {i.name: feeds[i.name] for i in reference.get_inputs()}
+    compiled = webnn_compile.compile(decoder.model, dims=decoder.dims)
+    assert_close(compiled.run(feeds), run_of(reference)(feeds), 1e-4)
+
+
+def test_the_first_tokens_on_other_targets(decoder: Decoder, target: str) -> None:
+    need_driver(target)
+    reference, before = started(decoder)
+    given, prompt = of_encoder(reference), PROMPT[: 1 if decoder in STEPS else None]
+    compiled = webnn_compile.compile(decoder.model, target, dims=decoder.dims, states=())
+    found = greedy(reference, prompt, 10, compiled.run, given, before)
+    assert found.tokens == wanted(reference, prompt, before, given)[:10]
+
+
+def test_files_are_small() -> None:
+    files = list(FOLDER.glob("*.gz"))
+    assert {f.name.removesuffix(".onnx.gz") for f in files} == {d.file for d in DECODERS}
+    assert all(f.stat().st_size < 50_000 for f in files)
+
+
+def started(decoder: Decoder) -> tuple[ort.InferenceSession, dict[str, Array]]:
+    """A session, and the cache before the first run: of an encoder's results it is there by then."""
+    reference = session(decoder.model.SerializeToString())
+    generator = np.random.default_rng(0)
+    cache = {
+        name: random_like(generator, (*a.shape[:2], FRAMES, a.shape[3])) if ".encoder." in name else a
+        for name, a in empty_cache(reference, decoder.head).items()
+    }
+    return reference, cache
+
+
+def of_encoder(model: ort.InferenceSession) -> dict[str, Array]:
+    """Results of an encoder, for a model that takes them."""
+    width = next((i.shape[2] for i in model.get_inputs() if i.name == "encoder_hidden_states"), 1)
+    return {
+        "encoder_hidden_states": random_like(np.random.default_rng(1), (1, FRAMES, width)),
+        "encoder_attention_mask": np.ones((1, FRAMES), np.int64),
+    }
+
+
+def random_like(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    return generator.standard_normal(shape).astype(np.float32)
+
+
+def wanted(
+    model: ort.InferenceSession,
+    prompt: tuple[int, ...],
+    before: Mapping[str, Array],
+    given: Mapping[str, Array] | None = None,
+) -> list[int]:
+    decoded: Decoded = greedy(model, prompt, COUNT, None, given, before)
+    assert decoded.margin >= MARGIN
+    assert len(set(decoded.tokens)) > 5
+    return decoded.tokens
