@@ -119,3 +119,17 @@ def test_a_program_larger_than_the_machine_is_refused(monkeypatch: pytest.Monkey
     proto = model([node("Relu", ["x"], ["y"])], {"x": [2**18]}, ["y"])
     with pytest.raises(InputError, match=r"needs 2 MiB of memory .* but this machine has 1 MiB: use a smaller input"):
         webnn_compile.compile(proto)
+
+
+@pytest.mark.parametrize("target", ["native", "wasm"])
+def test_states_count(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory of a session is as much as what runs leave at most."""
+    monkeypatch.setattr("webnn_compile.execution.native_model.machine_memory", lambda: 2**20)
+    monkeypatch.setattr("webnn_compile.program.program.WASM32_BYTES", 2**20)
+    proto = model(
+        [node("Concat", ["past_0", "x"], ["present_0"], axis=0)], {"x": [1, 64], "past_0": ["P", 64]}, ["present_0"]
+    )
+    proto.graph.node.append(node("ReduceSum", ["x"], ["y"]))
+    proto.graph.output.append(onnx.helper.make_empty_tensor_value_info("y"))
+    with pytest.raises(InputError, match=r"states (4 MiB|0\.00 GiB)\), but .*fewer rows of a state"):
+        webnn_compile.compile(proto, target, dims={"P": (0, 2**14)})

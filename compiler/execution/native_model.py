@@ -122,11 +122,14 @@ class NativeModel(StatefulModel):
 def _check_memory(program: Program) -> None:
     """InputError for a program that this machine has no memory for: the system would end the process instead."""
     weights, has = len(program.weights) + program.prepared, machine_memory()
-    if weights + program.arena > has:
+    needs = weights + program.arena + program.state_bytes
+    if needs > has:
+        states = f", states {format_size(program.state_bytes)}" if program.states else ""
         raise InputError(
-            f"model {program.name!r} needs {format_size(weights + program.arena)} of memory (weights "
-            f"{format_size(weights)}, inputs, outputs and intermediate results {format_size(program.arena)}), but this "
-            f"machine has {format_size(has)}: use a smaller input shape (--shape) or a smaller model"
+            f"model {program.name!r} needs {format_size(needs)} of memory (weights {format_size(weights)}, inputs, "
+            f"outputs and intermediate results {format_size(program.arena)}{states}), but this machine has "
+            f"{format_size(has)}: use a smaller input shape (--shape), fewer rows of a state (--dim), or a smaller "
+            "model"
         )
 
 

@@ -53,7 +53,7 @@ class WasmModel(StatefulModel):
         self.program = program
         self._lock = threading.RLock()
         weights = len(program.weights) + program.prepared
-        check_wasm32(program.name, linked.heap_base + ALIGNMENT, weights, program.arena)
+        check_wasm32(program.name, linked.heap_base + ALIGNMENT, weights, program.arena, program.state_bytes)
         self._weights = linked.heap_base
         self._arena = align(self._weights + weights)
         pages = -(-(self._arena + program.arena) // PAGE)

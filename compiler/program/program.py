@@ -151,13 +151,16 @@ def segment_entry(number: int) -> str:
 WASM32_BYTES = 2**32
 
 
-def check_wasm32(name: str, code: int, weights: int, arena: int) -> None:
-    """InputError unless code's data and stack, weights and arena (bytes) fit into the memory of wasm32 together."""
-    if code + weights + arena > WASM32_BYTES:
-        total, w, a = (f"{n / 2**30:.2f} GiB" for n in (code + weights + arena, weights, arena))
+def check_wasm32(name: str, code: int, weights: int, arena: int, states: int = 0) -> None:
+    """InputError unless code's data and stack, weights, arena and the states of a session (bytes) fit into the memory
+    of wasm32 together."""
+    if code + weights + arena + states > WASM32_BYTES:
+        total, w, a, s = (f"{n / 2**30:.2f} GiB" for n in (code + weights + arena + states, weights, arena, states))
+        kept = f", states {s}" if states else ""
         raise InputError(
-            f"model {name!r} needs {total} of memory (weights {w}, inputs, outputs and intermediate results {a}), "
-            "but wasm32 has 4 GiB: use a smaller input shape (--shape) or a smaller model"
+            f"model {name!r} needs {total} of memory (weights {w}, inputs, outputs and intermediate results {a}{kept}),"
+            " but wasm32 has 4 GiB: use a smaller input shape (--shape), fewer rows of a state (--dim), or a smaller "
+            "model"
         )
 
 

@@ -18,22 +18,24 @@ Steps = AnySteps[Any, Any]
 
 
 def describe_arena(lowered: Lowered, program: Program) -> Memory:
-    """The memory of a program on processors: one arena."""
+    """The memory of a program on processors: one arena. States are behind it, in memory of each session."""
     stored, labels = lowered.stored, tuple(_labels(program.steps))
     blocks = (
         Block(t.name, aligned_size(size), stored.offset[t], *_within(stored.live[t], labels))
         for t, size in stored.size.items()
+        if t not in stored.states
     )
     fixed = (("weights", len(program.weights)), ("computed from weights at load", program.prepared))
-    return Memory(program.arena, labels, tuple(blocks), _present(fixed))
+    return Memory(program.arena, labels, tuple(blocks), _present(fixed), program.state_bytes)
 
 
 def describe_storages(program: DeviceProgram) -> Memory:
-    """The memory of a program on a GPU: buffers or textures, one above the other, which values share over time."""
+    """The memory of a program on a GPU: buffers or textures, one above the other, which values share over time. Those
+    of states are besides."""
     labels = tuple(_labels(program.steps))
     shared: dict[tuple[int, LiveRange], str] = {}
     for v in program.values:
-        if v.live is not None:
+        if v.live is not None and not program.storages[v.storage].state:
             shared.setdefault((v.storage, v.live), v.name)
     at, places = 0, dict[int, int]()
     for storage, _ in shared:
@@ -44,14 +46,15 @@ def describe_storages(program: DeviceProgram) -> Memory:
         Block(name, program.storages[storage].bytes, places[storage], *_within(live, labels))
         for (storage, live), name in shared.items()
     )
-    constants = sum(s.bytes for i, s in enumerate(program.storages) if i not in places and not s.prepare_only)
+    others = [s for i, s in enumerate(program.storages) if i not in places and not s.prepare_only]
+    constants, states = (sum(s.bytes for s in others if s.state == kept) for kept in (False, True))
     host = program.host
     fixed = (
         ("constants", constants),
         ("the host's weights", 0 if host is None else len(host.weights) + host.prepared),
         ("the host's values", 0 if host is None else host.arena),
     )
-    return Memory(at, labels, tuple(blocks), _present(fixed))
+    return Memory(at, labels, tuple(blocks), _present(fixed), states)
 
 
 def _present(fixed: tuple[tuple[str, int], ...]) -> tuple[tuple[str, int], ...]:

@@ -84,12 +84,13 @@ class Block:
 @dataclass(frozen=True, slots=True)
 class Memory:
     """`total` bytes hold the `blocks` over a run, whose steps have these `labels`; `fixed` are those of constants, by
-    what they are."""
+    what they are, `states` those of what a session keeps from run to run."""
 
     total: int
     labels: tuple[str, ...]
     blocks: tuple[Block, ...]
     fixed: tuple[tuple[str, int], ...]
+    states: int = 0
 
     @property
     def live(self) -> tuple[int, ...]:

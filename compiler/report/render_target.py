@@ -214,7 +214,8 @@ def _memory(target: Target) -> Iterator[Element]:
     most = m.live[peak]
     text = f"Values take {size(m.total)}; {size(most)} are in use at most, in step {peak}."
     fixed = ", ".join(f"{size(n)} {what}" for what, n in m.fixed)
-    yield element("p", f"{text} Constants besides: {fixed}." if fixed else text)
+    text += f" Constants besides: {fixed}." if fixed else ""
+    yield element("p", text + (f" What runs leave for the next takes {size(m.states)} a session." if m.states else ""))
     if not m.blocks:
         return
     label = f"Memory of {target.name}"

@@ -15,6 +15,7 @@ from webnn_compile.errors import InputError
 from webnn_compile.frontends.model_inputs import Dim, ModelInputs
 from webnn_compile.report.page_data import Block, Memory, Peak
 from webnn_compile.report.render_page import render_page
+from webnn_compile.text.size import size
 
 
 @pytest.mark.parametrize("target", ["wasm", "webgpu", "webgl", "c", "native"])
@@ -84,6 +85,24 @@ def test_memory_is_that_of_the_plan(target: str, tmp_path: Path) -> None:
             assert below.at + below.bytes <= above.at
     assert all(0 <= b.first <= b.last < len(memory.labels) for b in memory.blocks)
     assert dict(memory.fixed)["weights" if target == "wasm" else "constants"] >= 2 * 4 * 64
+
+
+@pytest.mark.parametrize("target", ["wasm", "webgpu"])
+def test_states_are_beside_the_memory_of_a_run(target: str, tmp_path: Path) -> None:
+    """Counted once, though a run reads and writes them: four rows of capacity and one more, a state of fixed size."""
+    nodes = [
+        node("Concat", ["past_0", "x"], ["present_0"], axis=0),
+        node("ReduceSum", ["present_0"], ["s"], keepdims=0),
+        node("Add", ["past_1", "s"], ["present_1"]),
+        node("Neg", ["present_1"], ["y"]),
+    ]
+    proto = model(nodes, {"x": [1, 64], "past_0": ["P", 64], "past_1": [64]}, ["y", "present_0", "present_1"])
+    page = described(proto, tmp_path, [target], inputs=ModelInputs(dims={"P": Dim(0, 4)}))
+    memory = page.targets[0].memory
+    assert memory.states == 4 * (5 * 64 + 64)
+    assert max(b.at + b.bytes for b in memory.blocks) <= memory.total < memory.states
+    assert not {"past_0", "past_1", "present_0", "present_1"} & {b.name for b in memory.blocks}
+    assert f"What runs leave for the next takes {size(memory.states)} a session." in render_page(page)
 
 
 def test_the_peak_is_the_step_of_most_bytes() -> None:
