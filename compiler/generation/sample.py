@@ -76,8 +76,8 @@ class Sampling:
 @dataclass(frozen=True, slots=True)
 class Choice:
     """A token and its logarithm of probability by the logits, before all options. It would be another one only where
-    sums or masses changed by `margin`: float32 rounds otherwise by about 1e-6, so two targets take different tokens
-    about once in a hundred thousand."""
+    sums or masses changed by `margin`: float32 rounds otherwise by about 1e-6, so of equal logits two targets take
+    different tokens about once in a hundred thousand."""
 
     token: int
     logprob: float
@@ -85,12 +85,12 @@ class Choice:
 
 
 def sample(logits: Array, seen: Array, sampling: Sampling, position: int) -> Choice:
-    """The choice of a token at `position`: by `logits` [vocabulary], and which tokens occurred, `seen` [vocabulary], in
-    which are not 0."""
+    """The choice of a token at `position`: by `logits` [vocabulary], and which tokens occurred, those of `seen`
+    [vocabulary] that are not 0."""
     raw = _numbers(logits)
     distances = _below(raw)
     logprobs = distances - np.log(np.exp(distances).sum())
-    penalty = np.float32(sampling.repetition_penalty)
+    penalty = np.float32(sampling.repetition_penalty)  # of which quotients decide about ties
     with np.errstate(over="ignore"):
         penalised = np.where(raw > 0, raw / penalty, raw * penalty)
     scores = np.where((seen != 0) & (penalty != 1), penalised, raw)
@@ -140,10 +140,12 @@ def gumbel(count: int, seed: int, position: int) -> Array:
 
 
 def _numbers(logits: Array) -> Array:
-    """Float64 without NaN."""
-    return np.where(np.isnan(logits), -inf, logits.astype(np.float64))
+    """Float32 without NaN."""
+    return np.where(np.isnan(logits), np.float32(-inf), logits.astype(np.float32))
 
 
 def _below(x: Array) -> Array:
+    """x - max(x), float64, but 0 where `x` is the largest, which may be infinite."""
+    x = x.astype(np.float64)
     with np.errstate(invalid="ignore"):
         return np.where(x == x.max(), 0.0, x - x.max())
