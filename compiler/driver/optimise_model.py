@@ -79,8 +79,6 @@ def optimise_model(graph: Graph, work: Work) -> Optimised:
     """Runs the graph passes of the options, once more on the graph for fast sizes if there are any."""
     passes = graph_passes(work.options.opt_level, work.options.precision, work.options.activations)
     graph = run_graph_passes(graph, passes, work.dump)
-    special = specialise(graph)
-    if special is not None:
-        special = replace(special, graph=run_graph_passes(special.graph, passes, work.dump))
+    special = [replace(s, graph=run_graph_passes(s.graph, passes, work.dump)) for s in specialise(graph)]
     with deep_recursion():
         return Optimised(graph, lower_graph(graph, special))

@@ -105,7 +105,8 @@ class Graph:
     from constants that take fewer bytes of the file, and those of DEQUANTIZE. `dimensions` are the sizes that a run
     decides, of the whole model alone, like `refusals`: int32 values of one element that are 1 where a run takes a
     branch that does not fit, each with the message of the error that this run raises. `labels` are those of outputs, by
-    name; `states` the inputs that the run before leaves as outputs."""
+    name; `states` the inputs that the run before leaves as outputs. The `first` graph, of the same inputs and outputs,
+    takes its place in runs that find no rows in these."""
 
     name: str
     inputs: tuple[Value, ...]
@@ -117,6 +118,7 @@ class Graph:
     folded: Mapping[Value, Node] = field(default_factory=dict)
     labels: Mapping[str, OutputLabels] = field(default_factory=dict)
     states: tuple[State, ...] = ()
+    first: Graph | None = None
 
     @property
     def results(self) -> tuple[Value, ...]:

@@ -18,6 +18,7 @@ from ..program.dimensions import Dimension
 from ..program.states import State
 from ..tensor import Tensor, compute
 from .ir import Array, Graph, Node, Value
+from .split_merged import split_merged
 
 USUAL = (
     "past_key_values.*=present.*",
@@ -40,7 +41,16 @@ def keep_states(graph: Graph, pairs: Sequence[str] | None, given: Sequence[str])
     _check_given(graph, given, states)
     if not states:
         return graph
-    lengths = _lengths(graph, states)
+    split = split_merged(graph, states)
+    if split is None:
+        return _with_states(graph, states, _lengths(graph, states), given)
+    then, first = split
+    lengths = _lengths(then, states)
+    made, begun = (_with_states(g, states, lengths, given) for g in (then, first))
+    return replace(made, first=begun)
+
+
+def _with_states(graph: Graph, states: tuple[State, ...], lengths: Mapping[str, Size], given: Sequence[str]) -> Graph:
     dimensions = tuple(replace(d, after=lengths.get(d.name)) for d in graph.dimensions)
     dimensions = tuple(_fast(d, dimensions) for d in dimensions)
     graph = replace(graph, states=states, dimensions=dimensions)

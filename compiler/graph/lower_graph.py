@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ..errors import UnsupportedError
@@ -22,7 +22,7 @@ Ports = list[tuple[str, Tensor]]
 NO_SCALARS: Mapping[Scalar, Scalar] = {}
 
 
-def lower_graph(graph: Graph, special: SpecialGraph | None = None) -> TensorProgram:
+def lower_graph(graph: Graph, special: Sequence[SpecialGraph] = ()) -> TensorProgram:
     """Each node's outputs as tensors over those of what it reads; constants become constant tensors. The tensors of a
     `special` graph are beside those of the general one, over the same constants."""
     constants: dict[Value, Tensor] = {}
@@ -31,13 +31,14 @@ def lower_graph(graph: Graph, special: SpecialGraph | None = None) -> TensorProg
         left = {s.before: shapes[s.after] for s in graph.states}
         inputs = {v: tensor_of(v, room=_room(v, left.get(v.name))) for v in graph.inputs}
         program = _lower(graph, defined, constants, inputs)
-    if special is None:
-        return program
-    with definition(graph.name) as defined:
-        inputs = {v: tensor_of(v) for v in special.graph.inputs}
-        own = _lower(special.graph, defined, constants, inputs, program, special.computed)
     reported = tuple(_reported(program))
-    return replace(program, special=Special(special.values, own, reported))
+    lowered: list[Special] = []
+    for one in special:
+        with definition(graph.name) as defined:
+            inputs = {v: tensor_of(v) for v in one.graph.inputs}
+            own = _lower(one.graph, defined, constants, inputs, program, one.computed)
+        lowered.append(Special(one.values, own, reported))
+    return replace(program, special=tuple(lowered))
 
 
 def _lower(

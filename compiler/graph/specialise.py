@@ -26,11 +26,18 @@ class SpecialGraph:
     computed: Mapping[Scalar, Scalar]
 
 
-def specialise(graph: Graph) -> SpecialGraph | None:
-    """`graph` where the dimensions that have a fast size have that one; None where none has."""
-    values = {d.scalar: d.fast // d.multiple for d in graph.dimensions if d.fast is not None}
-    if not values:
-        return None
+def specialise(graph: Graph) -> tuple[SpecialGraph, ...]:
+    """`graph` where the dimensions that have a fast size have that one, and the first of a graph with states where
+    these have no rows."""
+    fast = {d.scalar: d.fast // d.multiple for d in graph.dimensions if d.fast is not None}
+    special = [_special(graph, fast)] if fast else []
+    if graph.first is not None:
+        none = {d.scalar: 0 for d in graph.dimensions if d.after is not None}
+        special.append(replace(_special(graph.first, none), computed={}))
+    return tuple(special)
+
+
+def _special(graph: Graph, values: Mapping[Scalar, int]) -> SpecialGraph:
     builder, copier = Builder(graph.name), _Specialiser(values)
     now: Now = {}
     for v in graph.inputs:

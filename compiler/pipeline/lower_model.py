@@ -63,8 +63,8 @@ def lower_tensors(
     listed = DecisionList(choices)
     lowering = _Lowering(TensorOptions(opt_level, policy, choose, costs, listed, filters), observe)
     lowered = lowering.region(tensors, {}, frozenset())
-    if tensors.special is not None:
-        lowered = add_special(lowered, tensors.special, lowering.region)
+    for special in tensors.special:
+        lowered = add_special(lowered, special, lowering.region)
     outputs = tuple(t for _, t in lowered.tensors.outputs)
     ports = (
         tuple(t for _, t in lowered.tensors.inputs),

@@ -1,6 +1,6 @@
 """A model as tensors: the result of lower_graph, the input of fuse.
 
-TensorProgram = (inputs, outputs, tensors: Tensor*, structures: Inner*, special: Special?, ...)
+TensorProgram = (inputs, outputs, tensors: Tensor*, structures: Inner*, special: Special*, ...)
 Inner         = (structure: Loop | Branch, regions: TensorProgram*, reads, results)
 """
 
@@ -43,7 +43,7 @@ class TensorProgram:
     refusals: tuple[Refusal, ...] = ()
     sizes: Sizes = NO_SIZES
     states: tuple[State, ...] = ()
-    special: Special | None = None
+    special: tuple[Special, ...] = ()
     rooms: Mapping[Tensor, tuple[int, ...]] = field(default_factory=dict)
 
     @property
