@@ -10,6 +10,7 @@ import webnn_compile
 from drivers import need_driver
 from onnx import TensorProto as T
 from onnx import helper, numpy_helper
+from webnn_compile.errors import InputError
 
 WIDTH, WORDS = 4, 11
 DIMS = {"S": (1, 5), "P": (0, 30), "E": (1, 6)}
@@ -134,3 +135,17 @@ def test_what_an_encoder_gave_is_not_read_again() -> None:
 def test_the_branch_is_an_input_where_there_are_no_states() -> None:
     model = webnn_compile.compile(merged(), dims=DIMS, states=())
     assert "use_cache_branch" in [s.name for s in model.program.inputs]
+
+
+@pytest.mark.parametrize("target", ["native", "webgl"])
+def test_tokens(target: str) -> None:
+    need_driver(target)
+    hidden = np.random.default_rng(6).standard_normal((1, 5, WIDTH)).astype(np.float32)
+    made = webnn_compile.compile(merged(), target, dims=DIMS, generate=True)
+    reference, ids, wanted = Reference(), np.array([[1, 2, 3]]), list[int]()
+    for _ in range(20):
+        wanted.append(int(reference.run(ids, hidden)[0, -1].argmax()))
+        ids = np.array([wanted[-1:]])
+    assert list(made.generate([1, 2, 3], max_tokens=20, inputs={"hidden": hidden})) == wanted
+    with pytest.raises(InputError, match="inputs \\['hidden'\\]: expected"):
+        list(made.generate([1], max_tokens=2))

@@ -54,10 +54,15 @@ def add_generation(graph: Graph, options: GenerateOptions) -> tuple[Graph, Gener
         )
     ids = _port("ids", options.ids, graph.inputs, IDS, (I64, I32), (2,))
     logits = _port("logits", options.logits, graph.outputs, LOGITS, (F32, F16), (2, 3))
-    sampled = add_sampling(graph, logits.name, ids.name, options.top)
-    states = (*sampled.states, State(SEEN, SEEN_NEXT, stays=True))
     generation = Generation(ids.name, ids.dtype, capacity(ids.shape[1]), capacity(logits.shape[-1]), options.top)
-    return replace(sampled, states=states), generation
+    first = None if graph.first is None else _sampled(graph.first, logits.name, ids.name, options.top)
+    return replace(_sampled(graph, logits.name, ids.name, options.top), first=first), generation
+
+
+def _sampled(graph: Graph, logits: str, ids: str, top: int) -> Graph:
+    """The graph with the token behind its last row of logits, and which tokens occurred as one more state."""
+    sampled = add_sampling(graph, logits, ids, top)
+    return replace(sampled, states=(*sampled.states, State(SEEN, SEEN_NEXT, stays=True)))
 
 
 def _port(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -67,6 +68,7 @@ class Generating:
         seed: int = 0,
         stop: Sequence[int] = (),
         resume: bool = False,
+        inputs: Mapping[str, object] | None = None,
         logprobs: Literal[False] = False,
     ) -> Iterator[int]: ...
 
@@ -84,6 +86,7 @@ class Generating:
         seed: int = 0,
         stop: Sequence[int] = (),
         resume: bool = False,
+        inputs: Mapping[str, object] | None = None,
         logprobs: Literal[True],
     ) -> Iterator[Token]: ...
 
@@ -100,17 +103,20 @@ class Generating:
         seed: int = 0,
         stop: Sequence[int] = (),
         resume: bool = False,
+        inputs: Mapping[str, object] | None = None,
         logprobs: bool = False,
     ) -> Iterator[int] | Iterator[Token]:
         """Tokens one at a time, behind `ids`: until one of `stop`, which is not given, or for `max_tokens`. The states
         are reset before, or with `resume` go on: what comes last, and is not in the states yet, then precedes `ids`.
-        `Sampling` says how a token is chosen; with `logprobs` each is a Token.
+        `Sampling` says how a token is chosen; with `logprobs` each is a Token. `inputs` are the other inputs of each
+        run, such as what an encoder gave.
 
         Raises InputError for ids that are no tokens, and StateFullError where the states have no room for more.
         """
         sampling = Sampling(temperature, top_k, top_p, min_p, repetition_penalty, seed)
         prompt = self._prompt(ids, resume=resume)
-        tokens = self._tokens(prompt, sampling, max_tokens, frozenset(stop), resume=resume)
+        step = partial(self._behind, sampling=sampling, others=dict(inputs or {}))
+        tokens = self._tokens(prompt, step, max_tokens, frozenset(stop), resume=resume)
         return tokens if logprobs else (t.id for t in tokens)
 
     def _prompt(self, ids: Sequence[int] | Array, *, resume: bool) -> list[int]:
@@ -131,13 +137,19 @@ class Generating:
         return prompt
 
     def _tokens(
-        self, prompt: list[int], sampling: Sampling, most: int | None, stop: frozenset[int], *, resume: bool
+        self,
+        prompt: list[int],
+        step: Callable[[list[int]], dict[str, Array]],
+        most: int | None,
+        stop: frozenset[int],
+        *,
+        resume: bool,
     ) -> Iterator[Token]:
         if not resume:
             self._decoder.reset()
         made = 0
         while most is None or made < most:
-            results = self._behind(prompt, sampling)
+            results = step(prompt)
             token = int(results[TOKEN][0])
             self._pending = token, self._decoder.position
             if token in stop:
@@ -146,14 +158,14 @@ class Generating:
             yield Token(token, float(results[LOGPROB][0]), _top(results))
             prompt = [token]
 
-    def _behind(self, prompt: Sequence[int], sampling: Sampling) -> dict[str, Array]:
+    def _behind(self, prompt: Sequence[int], sampling: Sampling, others: Mapping[str, object]) -> dict[str, Array]:
         """The results behind the last of these tokens, which are run in parts."""
         g = self.generation
         results: dict[str, Array] = {}
         for first in range(0, len(prompt), g.longest):
             part = np.array([prompt[first : first + g.longest]], g.dtype.numpy)
             position = self._decoder.position + part.shape[1]
-            results = self._decoder.run({g.ids: part, **sampling.inputs(position)})
+            results = self._decoder.run({**others, g.ids: part, **sampling.inputs(position)})
         return results
 
 
