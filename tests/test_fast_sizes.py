@@ -7,6 +7,7 @@ from typing import Any
 
 import control_flow
 import numpy as np
+import onnx
 import pytest
 import webnn_compile
 from drivers import need_driver
@@ -14,6 +15,7 @@ from fast_products import products, products_with_states
 from onnx_models import Array, assert_close, model, node, onnxruntime_results, random
 from test_dynamic_sizes import MODELS, feeds_of, open_sizes, parsed, runs
 from webnn_compile.errors import InputError
+from webnn_compile.execution.device_model import DeviceModel
 from webnn_compile.frontends.model_inputs import Dim
 from webnn_compile.program.steps import Branch, leaves
 from webnn_compile.tensor.steps import BranchStep
@@ -155,3 +157,35 @@ def test_values_out_of_range_are_refused_as_before() -> None:
     compiled = webnn_compile.compile(parsed("(float[n, 4] x) => (y) { y = Exp(x) }"), dims={"n": "2..5,fast=2"})
     with pytest.raises(InputError, match="makes n 1, and the model was compiled for 2 to 5"):
         compiled.run({"x": random((1, 4))})
+
+
+def test_parts_on_the_host_are_as_few_in_either_way() -> None:
+    """Sums of int64, in between what fragments compute, in another order than the model's."""
+    need_driver("webgl")
+    made = parsed("""
+        (float[n, 64] x, int64[n, 64] i) => (float[n, 64] y, int64[n, 64] k)
+        <int64 along = {1}, int64 down = {0}> {
+          a = MatMul(x, w)
+          j = CumSum(i, along)
+          b = MatMul(a, w)
+          k = CumSum(j, down)
+          y = MatMul(b, w)
+        }""")
+    made.graph.initializer.append(onnx.numpy_helper.from_array(random((64, 64)) / 8, "w"))
+    spans = {"plain": (1, 6), "fast": Dim(1, 6, fast=2)}
+    plain, fast = (webnn_compile.compile(made, "webgl", dims={"n": span}) for span in spans.values())
+    assert isinstance(plain, DeviceModel)
+    assert isinstance(fast, DeviceModel)
+    assert plain.program.calls
+    assert plain.program.kernels
+    assert len(fast.program.calls) == 2 * len(plain.program.calls)
+    for n in (2, 6, 2, 1):
+        feeds = {"x": random((n, 64), n), "i": np.arange(64 * n).reshape(n, 64)}
+        assert_close(fast.run(feeds), onnxruntime_results(made, feeds), 1e-4)
+
+
+def test_the_range_says_which_size_is_fast() -> None:
+    made = parsed("(float[n, 4] x) => (y) { y = Exp(x) }")
+    for text in ("1..9,fast=1", "8..64,multiple=8,fast=32"):
+        compiled: Any = webnn_compile.compile(made, dims={"n": text})
+        assert [d.span for d in compiled.program.dimensions] == [text]

@@ -16,6 +16,7 @@ from ..system.run_passes import Observer, ignore
 from ..target import Target
 from ..tensor import Tensor
 from ..tensor.place_tensors import Stored
+from ..tensor.steps import is_straight
 from .partition_host import HostPartition, Segment
 
 
@@ -67,7 +68,7 @@ def _place(model: Lowered, partition: HostPartition) -> Stored:
     inputs = tuple(t for _, t in model.tensors.inputs if t in owner)
     outputs = tuple(t for _, t in model.tensors.outputs if t in owner)
     # What loops repeat keeps its memory: a value may be of use in the next iteration.
-    repeated = not all(isinstance(s, int | Segment) for s in partition.steps)
+    repeated = not is_straight(partition.steps)
     ranges = {} if repeated else live_ranges(steps, model.aliases, inputs, outputs)
     size: dict[Tensor, int] = {}
     with_halo: set[Tensor] = set()

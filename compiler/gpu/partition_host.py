@@ -70,7 +70,8 @@ def partition_host(model: Lowered, cannot: Mapping[int, str], *, host: bool = Tr
       floats, which GPUs round otherwise: coordinates of nearest elements, say.
 
     Without a `host` sizes are read back, and no kernel moves for its neighbours: what is left there is refused then.
-    Kernels are ordered for the fewest switches between host and device; in loops and branches they keep their order.
+    Kernels are ordered for the fewest switches between host and device; in loops, and in branches that tensors decide,
+    they keep their order.
     """
     links = _Links(model)
     reasons = {**_of_sizes_alone(model, links, host=host), **cannot}

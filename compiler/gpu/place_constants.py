@@ -95,6 +95,7 @@ class _Constants:
         self._prepared = dict(model.prepared)
         self._backend, self._types, self._kernels = backend, types, kernels
         self._shipped: dict[tuple[Tensor, Layout], int] = {}
+        self._same: dict[tuple[object, ...], int] = {}
         self.numbers: dict[ConstantUse, int] = {}
         self.storages: list[Storage] = list(memory.storages)
         self.values: list[DeviceValue] = list(memory.values)
@@ -116,6 +117,12 @@ class _Constants:
 
     def _shipped_value(self, t: Tensor, layout: Layout, place: Placement | None) -> int:
         there, offset = self._types.weights.find(t, layout)
+        key = offset, there, layout, place, self._types.of(t)
+        if key not in self._same:  # the same bytes may be of several tensors
+            self._same[key] = self._uploaded_value(t, there, offset, layout, place)
+        return self._same[key]
+
+    def _uploaded_value(self, t: Tensor, there: Layout, offset: int, layout: Layout, place: Placement | None) -> int:
         order = self._backend.memory_order(layout.physical_shape, place)
         if there == layout and order is None:
             return self._upload(t, there, offset)

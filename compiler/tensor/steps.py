@@ -84,9 +84,18 @@ def conditions_of(steps: StepsOf[Leaf]) -> Iterator[Tensor]:
                 yield from conditions_of(inner)
 
 
+def is_straight(steps: StepsOf[Leaf]) -> bool:
+    """Whether each leaf is carried out once or not at all, as scalars decide."""
+    return all(
+        not isinstance(s, LoopStep | BranchStep)
+        or (isinstance(s, BranchStep) and isinstance(s.condition, Expr) and is_straight((*s.then, *s.otherwise)))
+        for s in steps
+    )
+
+
 def map_runs(steps: StepsOf[Leaf], change: Callable[[tuple[Leaf, ...], bool], Iterable[Made]]) -> StepsOf[Made]:
     """The steps with each run of leaves, between loops and branches, changed as a whole, by `change` of the run and of
-    whether it stands in one of them."""
+    whether it stands in one of them that tensors decide: either side of another one is like a model of its own."""
 
     def inside(steps: StepsOf[Leaf], nested: bool) -> StepsOf[Made]:
         changed: list[Made | LoopStep[Made] | BranchStep[Made]] = []
@@ -98,7 +107,8 @@ def map_runs(steps: StepsOf[Leaf], change: Callable[[tuple[Leaf, ...], bool], It
                 if isinstance(step, LoopStep):
                     changed.append(LoopStep(step.loop, inside(step.body, True), step.stacks, step.counts))
                 elif isinstance(step, BranchStep):
-                    then, otherwise = inside(step.then, True), inside(step.otherwise, True)
+                    within = nested or isinstance(step.condition, Tensor)
+                    then, otherwise = inside(step.then, within), inside(step.otherwise, within)
                     changed.append(BranchStep(step.condition, then, otherwise, step.results))
         return tuple(changed)
 
