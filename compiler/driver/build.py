@@ -164,7 +164,7 @@ def _begin(model: Path, options: Options, phase: Phase, emit: Callable[[str], No
 def _make_artifact(model: Source, work: Work, report: Report) -> Artifact:
     """Compiles for each target of the options, and fills `report`."""
     options = work.options
-    if options.verify and options.answers:
+    if options.verify and (options.answers or options.generate is not None):
         return _verified_before(model, work, report)
     with work.timed("import"):
         graph = import_graph(model, work)
@@ -270,14 +270,15 @@ def _make_parts(optimised: Optimised, work: Work) -> _Parts:
 
 
 def _verified_before(model: Source, work: Work, report: Report) -> Artifact:
-    """The artifact of a model whose outputs are compared before answers are made of them: which classes and boxes are
-    chosen changes with any rounding."""
+    """The artifact of a model whose outputs are compared before answers or tokens are made of them: which classes,
+    boxes and tokens are chosen changes with any rounding."""
 
     def part(**changes: Any) -> Work:
-        return replace(work, options=replace(work.options, **changes), pictures=[], sounds=[], text=[], answers=[])
+        options = replace(work.options, **changes)
+        return replace(work, options=options, pictures=[], sounds=[], text=[], answers=[], generation=[])
 
     plain = Report(report.model, report.precision, report.cache, report.seconds)
-    _make_artifact(model, part(answers=(), labels=None, profiles={}, golden=False), plain)
+    _make_artifact(model, part(answers=(), generate=None, labels=None, profiles={}, golden=False), plain)
     artifact = _make_artifact(model, part(verify=False), report)
     report.comparisons, report.uncompared, report.layers = plain.comparisons, plain.uncompared, plain.layers
     report.references = plain.references
@@ -356,10 +357,9 @@ def _verify(
     machine can run them. InternalError above the tolerance, InputError with halves: no such bundle is written."""
     halves = work.options.stores_halves
     tolerance = tolerance_of(halves=halves, winograd=bool(lowered.rewritten))
-    kept = kept_of(graph)
     reference = Reference(
         as_onnx(model, work.options.inputs),
-        [spec for spec in report.inputs if spec.name not in {s.before for s in kept.pairs}],
+        report.inputs,
         tolerance,
         halves=halves,
         dimensions=report.dimensions,
@@ -368,7 +368,7 @@ def _verify(
         sounds=work.sounds,
         text=work.text,
         custom=work.options.inputs.operators,
-        kept=kept,
+        kept=kept_of(graph),
     )
     report.references = reference.by
     models: list[Runnable] = [run_native(lowered, work), *(report.wasm.models if report.wasm else ())]

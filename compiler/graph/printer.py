@@ -11,12 +11,13 @@ _SHOWN = 8
 
 
 def print_graph(graph: Graph) -> str:
-    """One line for each input, constant, node and output; large constants are summarised."""
+    """One line for each input, constant, node, output and state; large constants are summarised."""
     lines = [f"graph {graph.name}"]
     lines += [f"  input {v!r}" for v in graph.inputs]
     lines += [f"  constant {v!r} = {_data(data)}" for v, data in graph.constants.items()]
     lines += [f"  {_node(node)}" for node in graph.nodes]
     lines += [f"  output {v!r}" for v in graph.outputs]
+    lines += [f"  state {s.before} is {s.after} of the run before" for s in graph.states]
     return "\n".join(lines) + "\n"
 
 
