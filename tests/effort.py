@@ -154,6 +154,7 @@ SAMPLED: Mapping[str, int] = {
     "tests/test_control_flow.py::test_any_size_and_any_way": 2,
     "tests/test_decoders.py::test_the_first_tokens_on_other_targets": 4,
     "tests/test_decoders.py::test_tokens_of_both_branches": 2,
+    "tests/test_decoders.py::test_tokens_of_both_branches_with_the_cache_as_a_state": 2,
     "tests/test_decoders.py::test_tokens_with_the_cache_as_a_state": 2,
     "tests/test_decoders.py::test_tokens_with_the_cache_handed_on": 4,
     "tests/test_exported_models.py::test_agrees_with_onnxruntime_at_every_size": 3,

@@ -33,16 +33,11 @@ USUAL = (
 
 
 def keep_states(graph: Graph, pairs: Sequence[str] | None, given: Sequence[str]) -> Graph:
-    """`graph` with its states: `pairs`, IN=OUT with wildcards, or None for those of USUAL names that fit. Their lengths
-    follow from the runs before: inputs that only count, positions and masks, are made by the graph then, but for those
-    in `given`. Raises InputError for states that do not fit."""
+    """`graph` with its states: `pairs`, IN=OUT with wildcards, or None for those of USUAL names. Their lengths follow
+    from the runs before: inputs that only count, positions and masks, are made by the graph then, but for those in
+    `given`. Raises InputError for states that do not fit."""
     inputs, outputs = ([v.name for v in values] for values in (graph.inputs, graph.outputs))
-    if pairs is not None:
-        states = tuple(_wanted(inputs, outputs, pairs))
-    else:
-        usual = usual_states(inputs, outputs)
-        # Decoders with both branches leave nothing in place of an encoder's keys and values, which they are given.
-        states = tuple(s for s in usual if _fits(graph, s)) or usual
+    states = usual_states(inputs, outputs) if pairs is None else tuple(_wanted(inputs, outputs, pairs))
     _check_given(graph, given, states)
     if not states:
         return graph
@@ -112,14 +107,6 @@ def _check_given(graph: Graph, given: Sequence[str], states: Sequence[State]) ->
     for name in given:
         if name not in names:
             raise InputError(f"given {name!r}: no such input; inputs: {sorted(names)}")
-
-
-def _fits(graph: Graph, state: State) -> bool:
-    try:
-        _lengths(graph, (state,))
-    except InputError:
-        return False
-    return True
 
 
 def _lengths(graph: Graph, states: Sequence[State]) -> dict[str, Size]:
