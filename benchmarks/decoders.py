@@ -54,7 +54,6 @@ def write_decoder(size: DecoderSize, backends: Sequence[str]) -> None:
         _model(),
         tuple(backends),
         dims={"past_sequence_length": (0, size.positions - 1), "sequence_length": (1, LONGEST)},
-        generate=True,
         out=_bundle(),
         golden=False,
         force=True,
