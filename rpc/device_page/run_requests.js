@@ -2,7 +2,7 @@
 
 import { load } from '../../runtime-js/load/load.js';
 import { copyOf, elementOf, lengthOf } from '../../runtime-js/values/dtypes.js';
-import { resolution } from './browser_facts.js';
+import { timeRuns } from './time_runs.js';
 import { withUrls } from './with_urls.js';
 
 /** @typedef {import('./frames.js').Header} Header */
@@ -24,10 +24,6 @@ import { withUrls } from './with_urls.js';
  * @property {number | null} left
  * @property {[number, number][]} points
  */
-
-/** Length of a measurement in units of the timer's resolution: it then errs by at most 1%. */
-const RESOLUTIONS = 100;
-const MOST_IN_BATCH = 10_000;
 
 /**
  * Answers requests one after the other.
@@ -59,7 +55,7 @@ export function runRequests(locate, notify, show, fixed = {}) {
     },
     async time(message) {
       const { repeat, warmup } = message.header;
-      return { header: await time(use(message.header), unpack(message), repeat, warmup) };
+      return { header: await timeRuns(use(message.header), unpack(message), repeat, warmup) };
     },
     async profile(message) {
       const { repeat = 1 } = message.header;
@@ -158,36 +154,4 @@ function pack(model, outputs) {
     shape: /** @type {any} */ (outputs[name]).shape ?? shape,
   }));
   return { header: { arrays }, parts: model.outputs.map(({ name }) => copyOf(/** @type {any} */ (outputs[name]))) };
-}
-
-/**
- * Milliseconds of a run, `repeat` times: each the mean of as many runs as the timer's resolution requires.
- * @param {Model} model
- * @param {any} inputs
- * @param {number} repeat
- * @param {number} warmup
- */
-async function time(model, inputs, repeat, warmup) {
-  for (let i = 0; i < warmup; i++) await model.run(inputs);
-  const least = RESOLUTIONS * resolution();
-  let runs = 1;
-  let elapsed = await measure(model, inputs, runs);
-  while (elapsed < least && runs < MOST_IN_BATCH) {
-    runs = Math.min(MOST_IN_BATCH, Math.ceil(runs * Math.max(2, least / Math.max(elapsed, least / 10))));
-    elapsed = await measure(model, inputs, runs);
-  }
-  const times = [];
-  for (let i = 0; i < repeat; i++) times.push((await measure(model, inputs, runs)) / runs);
-  return { times, runs };
-}
-
-/**
- * @param {Model} model
- * @param {any} inputs
- * @param {number} runs
- */
-async function measure(model, inputs, runs) {
-  const start = performance.now();
-  for (let i = 0; i < runs; i++) await model.run(inputs);
-  return performance.now() - start;
 }
