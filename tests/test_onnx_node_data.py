@@ -185,7 +185,7 @@ def run(name: str, target: str = "native") -> None:
     (given, dims), (expected, _) = tensors(name, "input"), tensors(name, "output")
     constants = {n: given.pop(n) for n in constants_of(name)}
     shapes = {n: a.shape for n, a in given.items()}
-    compiled = webnn_compile.compile(load(name), target, shapes, constants=constants, dims=dims)
+    compiled = webnn_compile.compile(load(name), target, shapes, constants=constants, dims=dims, states=())
     if not operators(name).isdisjoint(RANDOM):
         results = compiled.run(given)
         assert {n: (a.shape, a.dtype) for n, a in results.items()} == {
