@@ -8,11 +8,12 @@ import numpy as np
 import onnxruntime as ort
 import pytest
 import webnn_compile
-from decoder_models import CAUSAL_DECODERS, FIRST, FOLDER, FRAMES, MERGED_DECODERS, STEPS, Decoder
+from decoder_models import CAUSAL_DECODERS, FIRST, FOLDER, FRAMES, MERGED_DECODERS, STEPS, Decoder, load
 from decoder_reference import Array, Decoded, empty_cache, greedy, run_of, session
 from drivers import need_driver
 from effort import effort_of, network_runs
 from onnx_models import assert_close
+from webnn_compile.frontends.onnx import import_model
 
 COUNT = 200
 PROMPT = (5, 7, 11, 13)
@@ -115,6 +116,15 @@ def test_the_first_tokens_on_other_targets(decoder: Decoder, target: str) -> Non
     compiled = webnn_compile.compile(decoder.model, target, dims=decoder.dims, states=())
     found = greedy(reference, prompt, 10, compiled.run, given, before)
     assert found.tokens == wanted(reference, prompt, before, given)[:10]
+
+
+@pytest.mark.parametrize(
+    ("file", "cached"), [("llama-dynamo", 1023), ("llama-genai-int4", 1023), ("gpt2-optimum-2024", 256 - 64)]
+)
+def test_no_size_needs_to_be_given(file: str, cached: int) -> None:
+    """The last one slices a mask of 256 rows, by what is cached and up to 64 tokens."""
+    dimensions = {d.name: d.span for d in import_model(load(file)).dimensions}
+    assert dimensions == {"sequence_length": "1..64", "past_sequence_length": f"0..{cached}"}
 
 
 def test_files_are_small() -> None:

@@ -178,6 +178,20 @@ def test_an_error_that_no_size_mends_is_that_of_the_model_as_declared() -> None:
         import_model(proto, model_inputs(dims=DIMS))
 
 
+def test_a_table_that_is_too_short_for_some_sizes() -> None:
+    """A slice of it ends where the table does, so ranges are needed with which none is cut."""
+    proto = parsed(
+        "float[9, 3] table",
+        f"""{ALL} sizes = Shape <start = 1, end = 2> (all) begin = Shape <start = 1, end = 2> (k)
+            rows = Slice (table, begin, sizes, first) y = Add (q, rows)""",
+    )
+    with pytest.raises(UnsupportedError, match=r"; give ranges by --dim with which past \+ seq is at most 9\n"):
+        import_model(proto, model_inputs(dims=DIMS))
+    compiled = webnn_compile.compile(proto, dims=DIMS | {"past": (0, 5)})
+    given = feeds(proto, batch=1, past=5, seq=4)
+    assert_close(compiled.run(given), onnxruntime_results(proto, given))
+
+
 def test_a_size_follows_from_one_branch() -> None:
     proto = onnx.parser.parse_model(
         """<ir_version: 10, opset_import: ["" : 18]>

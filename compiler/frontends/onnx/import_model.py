@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,8 @@ import onnx
 from ...errors import InputError, WebnnCompileError
 from ...graph.ir import Graph
 from ...graph.keep_states import usual_states
+from ...ir.sizes import Size, capacity, scalars_of
+from ...ops.broadcast import cut
 from ...system.limits import CompileMemory
 from ..model_inputs import Dim, ModelInputs
 from .build_graph import build_graph
@@ -58,10 +60,13 @@ def import_model(
     except FreeDimensions as free:
         for sized in _sizes_of_decoder(free, proto, chosen):
             restore()
-            try:
-                return _import_with_sizes(proto, source, sized)
-            except WebnnCompileError:
-                pass  # what the user did not say is no explanation
+            trial = _trial_with_sizes(proto, source, sized)
+            shorter = _shortened(sized, trial.differing) if trial.graph is None else None
+            if shorter is not None:
+                restore()
+                trial = _trial_with_sizes(proto, source, shorter)
+            if trial.graph is not None:  # else: what the user did not say is no explanation
+                return trial.graph
         raise InputError(_with_suggestions(free, proto, source, chosen)) from None
 
 
@@ -78,6 +83,18 @@ def _sizes_of_decoder(free: FreeDimensions, proto: onnx.ModelProto, chosen: Mode
     for left in dict.fromkeys((frozenset(filter(may_follow, others)), frozenset[str]())) if any(shapes) else ():
         dims = dict.fromkeys(caches - left, CACHED) | dict.fromkeys(others - caches - left, SEQUENCE)
         yield replace(chosen, dims={**dims, **dict.fromkeys(batches, Dim(1, 1)), **chosen.dims})
+
+
+def _shortened(sized: ModelInputs, differing: Sequence[tuple[Size, Size]]) -> ModelInputs | None:
+    """`sized` with caches that end where a table of positions does; None where that is not what fails."""
+    for a, b in differing:
+        limit = cut(a, b)
+        caches = [] if limit is None else [s for s in scalars_of(limit[0]) if sized.dims.get(s.name) == CACHED]
+        if limit is not None and len(caches) == 1:
+            most = limit[1] - (capacity(limit[0]) - CACHED.most)
+            if most >= 0:
+                return replace(sized, dims={**sized.dims, caches[0].name: Dim(0, most)})
+    return None
 
 
 def suggest_inputs(model: str | Path | bytes | onnx.ModelProto) -> ModelInputs | None:
@@ -121,6 +138,15 @@ def _with_suggestions(free: FreeDimensions, proto: onnx.ModelProto, source: Sour
 
 def _import_with_sizes(proto: onnx.ModelProto, source: Source, chosen: ModelInputs) -> Graph:
     """The graph for `chosen` inputs, where sizes that these leave open follow from others, too."""
+    trial = _trial_with_sizes(proto, source, chosen)
+    if trial.graph is None:
+        assert trial.error is not None
+        raise trial.error
+    return trial.graph
+
+
+def _trial_with_sizes(proto: onnx.ModelProto, source: Source, chosen: ModelInputs) -> Trial:
+    """An import as `_import_with_sizes` has it; where it fails, with the pairs of sizes of all that was tried."""
     forget = source.memory.checkpoint()
     trial = _try(proto, source, chosen)
     declared = declared_shapes(proto)
@@ -129,11 +155,9 @@ def _import_with_sizes(proto: onnx.ModelProto, source: Source, chosen: ModelInpu
         forget()
         again = _try(proto, source, derived)
         if again.graph is not None and (trial.graph is None or not again.differing):
-            return again.graph
-    if trial.graph is None:
-        assert trial.error is not None
-        raise trial.error
-    return trial.graph
+            return again
+        return replace(trial, differing=[*again.differing, *trial.differing])
+    return trial
 
 
 def _try(proto: onnx.ModelProto, source: Source, inputs: ModelInputs) -> Trial:
