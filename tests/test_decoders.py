@@ -72,7 +72,7 @@ def test_tokens_of_both_branches(decoder: Decoder) -> None:
 
 @pytest.mark.parametrize("decoder", MERGED_DECODERS, ids=lambda d: d.file)
 def test_tokens_of_both_branches_with_the_cache_as_a_state(decoder: Decoder) -> None:
-    """Of an encoder's result the first run computes keys and values, which are a state, too."""
+    """Keys and values of an encoder's result are a state, too, which the first run computes."""
     reference, before = started(decoder)
     given = {name: a for name, a in of_encoder(reference).items() if name in {i.name for i in reference.get_inputs()}}
     compiled = webnn_compile.compile(decoder.model, dims=decoder.dims)
