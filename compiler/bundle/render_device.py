@@ -54,6 +54,8 @@ def render_device(program: DeviceProgram) -> bytes:
         "inputs": [port.value for port in program.inputs],
         "outputs": [port.value for port in program.outputs],
     }
+    if program.states:
+        document["states"] = [port.value for port in program.states]
     if program.host is not None:
         document["host"] = {
             "inputs": [port.spec.offset for port in program.inputs],
@@ -166,6 +168,8 @@ def _storage(storage: Storage) -> dict[str, Any]:
         entry["texture"] = [place.width, place.height, place.layers]
     if storage.prepare_only:
         entry["prepareOnly"] = True
+    if storage.state:
+        entry["state"] = True
     return entry
 
 

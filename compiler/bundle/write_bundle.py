@@ -62,7 +62,7 @@ def _optional_parts(artifact: Artifact) -> Iterator[str]:
     if artifact.dimensions:
         yield "sizes"
     if artifact.states:
-        yield from ("states", "showState")
+        yield from ("states", "showState", "webgpuStates")
     if artifact.pictures:
         yield "pictures"
     if artifact.sounds:

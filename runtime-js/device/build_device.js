@@ -19,6 +19,7 @@ import { prepareInOrder } from './prepare_in_order.js';
  * @property {Device} device
  * @property {import('./start_host.js').Host} [host] where it computes anything
  * @property {import('./play_steps.js').Flush} flush
+ * @property {(device: Device) => import('./start_host.js').Host | undefined} [attach] the host to the device of a session
  */
 /**
  * @typedef {object} State of a session on a device.
@@ -29,6 +30,7 @@ import { prepareInOrder } from './prepare_in_order.js';
  * @property {(progress: import('../model.js').Progress) => void} notify
  * @property {AbortSignal | undefined} signal of the load, not of what is fetched again after a loss
  * @property {Built} [built]
+ * @property {import('./device_states.js').Kept} [kept] of a model with states
  * @property {boolean} ready the load is over
  * @property {boolean} disposed
  */
@@ -102,7 +104,11 @@ async function buildDevice({ open, plan, arriving, starting, notify, signal }) {
     ]);
     module?.load(hosts);
     const host = module && optional.host.attach(module, device, program);
+    /** @type {Built} */
     const built = { plan, program, device, ...(host && { host }), flush };
+    // <states>
+    built.attach = (device) => module && optional.host.attach(module, device, program);
+    // </states>
     await prepare.done();
     program.storages.forEach(({ prepareOnly }, i) => {
       if (prepareOnly) device.release(i);

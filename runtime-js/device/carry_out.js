@@ -21,7 +21,7 @@ import { finish, heldBy, playSteps } from './play_steps.js';
 /**
  * @param {Built} now
  * @param {readonly Input[]} inputs
- * @param {readonly number[]} sizes the scalars of dimensions
+ * @param {readonly number[]} sizes the scalars of dimensions, and with states the session
  * @param {boolean} download else outputs stay on the device
  * @returns {Promise<Output[]>}
  */
@@ -29,6 +29,9 @@ export async function carryOut(now, inputs, sizes, download) {
   checkHeld(now, download);
   /** @type {Run} */
   const run = { built: now, scalars: [...sizes], inputs, pending: [] };
+  // <states>
+  run.scalars.length = now.plan.dimensions.length; // without the session
+  // </states>
   return finish(run, outputsOf(now, run, download), now.flush);
 }
 
@@ -44,6 +47,13 @@ function* outputsOf(now, run, download) {
   const { scalars } = run;
   yield* playSteps(run, program.steps);
   checkRefusals(plan.refusals, scalars);
+  // <states>
+  /** @type {(i: number) => Int32Array | undefined} */
+  const measured = (i) => {
+    const { scalar } = at(plan.outputs, i);
+    return scalar === undefined ? undefined : Int32Array.of(Number(scalars[scalar]));
+  };
+  // </states>
   const layouts = plan.outputs.map(({ shape: whole }) => {
     const shape = shapeOf(whole, scalars);
     const runs = runsOf(extentsOf(whole), shape);
@@ -51,11 +61,19 @@ function* outputsOf(now, run, download) {
   });
   if (!download) {
     yield { reads: [] };
-    return layouts.map(({ runs, own }, i) => Object.assign(device.copyOut(at(program.outputs, i), runs), own));
+    return layouts.map(({ runs, own }, i) => {
+      // <states>
+      if (measured(i)) return /** @type {Int32Array} */ (measured(i));
+      // </states>
+      return Object.assign(device.copyOut(at(program.outputs, i), runs), own);
+    });
   }
   const lengths = layouts.map(({ runs }) => reachOf(runs)).filter((_, i) => at(program.outputs, i) >= 0);
   const left = (yield { reads: heldBy(program), lengths }).values();
   return layouts.map(({ length, runs, own }, i) => {
+    // <states>
+    if (measured(i)) return /** @type {Int32Array} */ (measured(i));
+    // </states>
     const value = at(program.outputs, i);
     const { dtype } = /** @type {Spec} */ (plan.outputs[i]);
     if (value < 0) return Object.assign(computed(now, i, length, runs), own);
@@ -73,7 +91,7 @@ function* outputsOf(now, run, download) {
  * @param {() => T} room for the elements alone
  * @returns {T}
  */
-function denseOf(whole, runs, room) {
+export function denseOf(whole, runs, room) {
   if (runs.length <= 1) return whole;
   const dense = /** @type {any} */ (room());
   for (const { dense: to, spaced, length } of runs) dense.set(whole.subarray(spaced, spaced + length), to);
@@ -105,7 +123,7 @@ function checkHeld({ plan, program }, download) {
  * order of the steps.
  * @param {Built} now
  * @param {readonly Input[]} inputs
- * @param {readonly number[]} sizes the scalars of dimensions
+ * @param {readonly number[]} sizes the scalars of dimensions, and with states the session
  * @param {number} repeat
  * @returns {Promise<KernelTime[]>}
  */
@@ -128,6 +146,9 @@ export async function profile(now, inputs, sizes, repeat) {
     ...{ built: now, scalars: [...sizes], inputs, pending: [] },
     onCall: (call) => add(at(calls, call), performance.now() - began, 'wall'),
   };
+  // <states>
+  run.scalars.length = now.plan.dimensions.length;
+  // </states>
   /** @type {import('./play_steps.js').Flush} */
   const flush = async (started, reads) => {
     const { ms, clock } = await device.time(started, repeat);

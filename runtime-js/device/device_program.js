@@ -31,7 +31,7 @@ import { unpackSource } from './unpack_source.js';
  * @property {number} bytes
  */
 /** @typedef {Kernel & Required<Pick<Kernel, 'declarations'>>} FragmentKernel */
-/** @typedef {{ bytes: number, dtype: string, texture?: [number, number, number], prepareOnly?: true }} Storage */
+/** @typedef {{ bytes: number, dtype: string, texture?: [number, number, number], prepareOnly?: true, state?: true }} Storage */
 /** @typedef {{ storage: number, dtype: string, length: number }} Value */
 /**
  * @typedef {object} Constant
@@ -72,6 +72,7 @@ import { unpackSource } from './unpack_source.js';
  * @property {number} crossings places where a run waits for values from the device
  * @property {number[]} inputs values, -1 for what the device does not hold
  * @property {number[]} outputs likewise
+ * @property {number[]} [states] values, each in a storage of its own, of which each session has one
  * @property {{ inputs: number[], outputs: number[], scalars?: [number, number][] }} [host] where those are in the host's arena,
  *   in bytes; -1 for nowhere
  */
@@ -90,6 +91,10 @@ import { unpackSource } from './unpack_source.js';
  * @property {(launches: readonly Started[], repeat: number) => Promise<{ ms: number[], clock: 'gpu' | 'wall' }>} time each launch, in order,
  *   carried out so many times
  * @property {(storage: number) => void} release
+ * @property {unknown} [held] what the device has in memory
+ * @property {() => Promise<Device>} [session] the same with storages of states of its own, which are zero
+ * @property {() => void} [clearStates]
+ * @property {(from: unknown) => void} [copyStates] from what another session has in memory
  * @property {() => void} dispose
  */
 /** @typedef {{ dense: number, spaced: number, length: number }[]} Runs of elements, in a buffer of the caller's and in a value */

@@ -6,6 +6,9 @@ import { emptyInputs } from '../values/sizes.js';
 import { withDevice } from './build_device.js';
 import { carryOut, profile } from './carry_out.js';
 import { fetchProgram } from './device_program.js';
+// <states>
+import { keepStates, withSession } from './device_states.js';
+// </states>
 import { isPortable, packInputs, roomFor, uploadInputs } from './feed_device.js';
 import * as optional from './optional_device.js';
 import { isSoftware } from './software_adapter.js';
@@ -37,6 +40,9 @@ export async function startDevice(open, plan, notify) {
     await enqueue(inputs, scalars, (now) =>
       carryOut({ ...now, plan: { ...now.plan, refusals: [] } }, inputs, scalars, true),
     );
+    // <states>
+    if (plan.states) await enqueue([], [], (now) => keepStates(state, now, [], [], 'write', 0));
+    // </states>
   }
   const { device } = /** @type {Built} */ (state.built);
   return {
@@ -47,6 +53,9 @@ export async function startDevice(open, plan, notify) {
       return enqueue(inputs, scalars, (now, kept) => carryOut(now, kept, scalars, download));
     },
     profile: (inputs, scalars, repeat) => enqueue(inputs, scalars, (now, kept) => profile(now, kept, scalars, repeat)),
+    // <states>
+    keep: (arrays, scalars, ...task) => enqueue([], [], (now) => keepStates(state, now, arrays, scalars, ...task)),
+    // </states>
     dispose() {
       state.disposed = true;
       state.built?.device.dispose();
@@ -78,6 +87,13 @@ function queueTasks(state, program) {
     waiting++;
     const result = tail.then(() => {
       if (!idle) pack();
+      // <states>
+      if (state.plan.states && scalars.length)
+        return withSession(state, scalars, (now) => {
+          uploadInputs(packed, now, kept);
+          return task(now, kept);
+        });
+      // </states>
       return withDevice(state, kept.every(isPortable), (now) => {
         uploadInputs(packed, now, kept);
         return task(now, kept);

@@ -97,8 +97,9 @@ function open({ manifest, use, life, info, sizes, runIn }) {
    * @param {Lengths} lengths
    * @param {Lengths} held sizes of states that runs before have decided
    * @param {number} runs
+   * @param {boolean} pristine whether the states are as at the start
    */
-  function create(number, lengths = zeros, held = [], runs = 0) {
+  function create(number, lengths = zeros, held = [], runs = 0, pristine = true) {
     const end = new AbortController();
     const endWithModel = () => end.abort(life.reason);
     life.addEventListener('abort', endWithModel);
@@ -111,7 +112,7 @@ function open({ manifest, use, life, info, sizes, runIn }) {
     };
     /** @type {Own['begin']} */
     const begin = async (values, start, signal) => {
-      const given = waiting++ ? copied(values) : values;
+      const given = waiting++ || pristine ? copied(values) : values;
       /** @param {Input[]} _ */
       const run = async (_) => {
         checkWhole();
@@ -127,7 +128,13 @@ function open({ manifest, use, life, info, sizes, runIn }) {
         runs++;
         if (fixed.length) broken = BROKEN;
         try {
-          const results = await start(inputs, [...scalars, number]);
+          const carry = async () => start(inputs, [...scalars, number]);
+          const results = await carry().catch(async (error) => {
+            if (error.code !== 'state-lost' || !pristine) throw error;
+            await make('write', [], [], number); // nothing was there that could be lost
+            return carry();
+          });
+          pristine = false;
           measured.forEach(({ scalar = 0 }, i) => {
             [scalars[scalar]] = results[outputs.length + i];
           });
@@ -165,6 +172,7 @@ function open({ manifest, use, life, info, sizes, runIn }) {
     /** @type {(arrays: Input[], scalars: readonly number[], own: Lengths, others: Lengths) => Promise<void>} */
     const renew = async (arrays, scalars, own, others) => {
       await make('write', arrays, scalars, number);
+      pristine = !arrays.length;
       lengths = own;
       held = others;
       runs = 0;
@@ -174,7 +182,7 @@ function open({ manifest, use, life, info, sizes, runIn }) {
     const fork = () =>
       inTurn(async () => {
         checkWhole();
-        return create(await make('copy', [], [], undefined, number), lengths, held, runs);
+        return create(await make('copy', [], [], undefined, number), lengths, held, runs, pristine);
       });
 
     const kept = {

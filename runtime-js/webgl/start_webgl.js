@@ -10,6 +10,9 @@ import { acquireContext } from './webgl_context.js';
 import { createSegment, drawer } from './webgl_draw.js';
 import { createPainter } from './webgl_picture.js';
 import * as states from './webgl_state.js';
+// <states>
+import { webglStates } from './webgl_states.js';
+// </states>
 import { timeLaunches } from './webgl_time.js';
 import { upload, wholeRows, wordsOf } from './webgl_transfer.js';
 import { prepareTrial } from './webgl_trial.js';
@@ -82,6 +85,12 @@ function deviceOf(state, layers, facts) {
       return times;
     },
     release: (storage) => states.releaseStorage(state, storage),
+    // <states>
+    held: state,
+    clearStates: () => webglStates.clear(state),
+    copyStates: (from) => webglStates.copy(state, /** @type {State} */ (from)),
+    session: async () => deviceOf(webglStates.create(state), layers, facts),
+    // </states>
     dispose: () => states.disposeState(state),
   };
 }

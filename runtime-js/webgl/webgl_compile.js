@@ -99,3 +99,7 @@ function warmUp({ gl, program, prepared }) {
     gl.deleteTexture(texture);
   }
 }
+
+// <states>
+export const prepareLaunch = prepare;
+// </states>

@@ -1,3 +1,5 @@
-// A part that not every model needs: the compiler leaves out its line where no kernel takes scalars.
+// Parts that not every model needs: the compiler leaves out the lines where no kernel takes scalars, and where nothing is kept
+// between runs.
 
+export { webgpuStates } from './webgpu_states.js';
 export { createUniforms } from './webgpu_uniforms.js';

@@ -73,6 +73,15 @@ function deviceOf(state, facts, dispose) {
     },
     time: (launches, repeat) => timeLaunches(state, launches, repeat, (buffer) => mapBuffer(state, buffer)),
     release: (storage) => storages[storage]?.destroy(),
+    // <states>
+    held: state,
+    clearStates: () => optional.webgpuStates.clear(state),
+    copyStates: (from) => optional.webgpuStates.copy(state, /** @type {State} */ (from)),
+    async session() {
+      const { own, dispose } = await optional.webgpuStates.create(state);
+      return deviceOf(own, facts, dispose);
+    },
+    // </states>
     dispose() {
       painter.dispose();
       dispose();

@@ -1,5 +1,5 @@
 // Kernels become WebGPU pipelines, and launches what a pass takes.
-import { at, describe, gridOf } from '../device/device_program.js';
+import { at, describe, gridOf, storageOf } from '../device/device_program.js';
 import { UnsupportedError } from '../errors.js';
 import { COMPUTE } from '../gpu_flags.js';
 import { launchAll } from './webgpu_launch.js';
@@ -111,9 +111,16 @@ function prepare(state, launch) {
 function warmUp(state, kernel) {
   const launch = state.program.launches.find((launch) => launch.kernel === kernel);
   if (!launch) return;
+  // <states>
+  if (launch.arguments.some((value) => storageOf(state.program, value).state)) return; // a run may read it before
+  // </states>
   scoped(state, () => {
     const one = { ...prepare(state, launch), grid: /** @type {[number, number, number]} */ ([1, 1, 1]) };
     const scalars = Array.from({ length: at(state.program.kernels, kernel).scalars ?? 0 }, () => 0);
     launchAll(state, [one], [{ number: 0, scalars }]);
   });
 }
+
+// <states>
+export const prepareLaunch = prepare;
+// </states>

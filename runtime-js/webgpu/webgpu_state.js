@@ -14,7 +14,7 @@ import { BufferUsage } from '../gpu_flags.js';
  * @property {import('../device/device_program.js').Program} program
  * @property {string | undefined} lost why the device is
  * @property {Promise<void>} losing resolves when `lost` is there
- * @property {GPUBuffer[]} buffers all that are destroyed with it
+ * @property {{ destroy(): void }[]} buffers all that are destroyed with it
  * @property {GPUBuffer[]} storages
  * @property {Map<string, GPUBindGroupLayout>} layouts by access
  * @property {GPUComputePipeline[]} pipelines by kernel

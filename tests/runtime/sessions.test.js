@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DeviceLostError, RunError, UnsupportedError } from '../../runtime-js/errors.js';
+import { RunError, UnsupportedError } from '../../runtime-js/errors.js';
 import { states } from '../../runtime-js/load/sessions.js';
 import { sizes } from '../../runtime-js/values/bind_sizes.js';
 
@@ -200,17 +200,44 @@ test('after a run that fails states of fixed size are lost until they are made a
 
 test('states that are lost with the device are so until they are made anew', async () => {
   const { model, calls, ends, x } = setUp(growing, { held: true });
+  const first = model.run(x(1));
+  ends[0].done();
+  await first;
   const failing = model.run(x(1));
-  ends[0].reject(new DeviceLostError('state-lost', 'the GPU was lost'));
+  await turn();
+  ends[1].reject(new RunError('state-lost', 'the GPU was lost'));
   await assert.rejects(failing, { name: 'StateLostError', message: 'the GPU was lost' });
   await assert.rejects(model.run(x(1)), { name: 'StateLostError' });
   await assert.rejects(model.rewind(0), { name: 'StateLostError' });
-  assert.equal(calls.length, 1);
+  await assert.rejects(model.fork(), { name: 'StateLostError' });
+  assert.deepEqual([model.position, calls.length], [1, 2]);
   await model.reset();
   const next = model.run(x(1));
   await turn();
-  ends[1].done();
+  ends[2].done();
   await next;
+});
+
+test('a first run loses nothing with the device: it is done once more, with the arrays of the call', async () => {
+  const { model, calls, ends, x } = setUp(growing, { held: true });
+  const given = x(2);
+  const first = model.run(given);
+  given.x.data.fill(9);
+  ends[0].reject(new RunError('state-lost', 'the GPU was lost'));
+  await turn();
+  ends[1].done();
+  await first;
+  assert.deepEqual(calls, [
+    ['run', 2, 0, 0],
+    ['write', 0],
+    ['run', 2, 0, 0],
+  ]);
+  assert.equal(model.position, 2);
+  await model.loadState({ p: new Float32Array(4) });
+  const next = model.run(x(1));
+  await turn();
+  ends[2].reject(new RunError('state-lost', 'the GPU was lost'));
+  await assert.rejects(next, { name: 'StateLostError' });
 });
 
 test('wrong inputs change nothing', async () => {

@@ -1,0 +1,138 @@
+// The states of sessions on a device: each session has storages of its own for them, and shares all others. Those of a device
+// that is lost are lost with it, until they are made anew.
+import { DeviceLostError, RunError } from '../errors.js';
+import { narrow, widen, words } from '../values/convert.js';
+import { lengthOf } from '../values/dtypes.js';
+import { shapeOf } from '../values/sizes.js';
+import { reachOf, runsOf } from '../values/strided.js';
+import { withDevice } from './build_device.js';
+import { denseOf } from './carry_out.js';
+import { at, storageOf, wordsFor } from './device_program.js';
+import { prepareSegments } from './play_steps.js';
+
+/** @typedef {import('./build_device.js').Built} Built */
+/** @typedef {import('./build_device.js').State} State */
+/** @typedef {import('./device_program.js').Segment} Segment */
+/** @typedef {Built & { read?: Segment }} Own what a session has on the device; `read` reads its states */
+/** @typedef {{ of: Built, sessions: Map<number, Own>, made: number }} Kept the sessions on a device, and how many there were ever */
+
+/**
+ * The first device has the first session from the beginning.
+ * @param {State} state
+ * @param {Built} now
+ */
+function keptOn(state, now) {
+  if (state.kept?.of === now) return state.kept;
+  const sessions = new Map(state.kept ? [] : [[0, now]]);
+  state.kept = { of: now, sessions, made: state.kept?.made ?? 0 };
+  return state.kept;
+}
+
+/** @param {string} why */
+const lost = (why) => new RunError('state-lost', `${why}, and the states with it: reset() or loadState() first`);
+
+/**
+ * @param {Kept} kept
+ * @param {number} session
+ */
+function find({ sessions }, session) {
+  const own = sessions.get(session);
+  if (!own) throw lost('the GPU was lost');
+  return own;
+}
+
+/**
+ * Carries out a run in the session that is the last of its scalars; never once more, where the device is lost.
+ * @template T
+ * @param {State} state
+ * @param {readonly number[]} scalars
+ * @param {(now: Built) => Promise<T>} task
+ * @returns {Promise<T>}
+ */
+export async function withSession(state, scalars, task) {
+  const session = scalars[state.plan.dimensions.length] ?? 0; // a warm-up names none
+  try {
+    return await withDevice(state, false, (now) => task(find(keptOn(state, now), session)));
+  } catch (error) {
+    throw error instanceof DeviceLostError ? lost(error.message) : error;
+  }
+}
+
+/**
+ * @param {State} state
+ * @param {Built} now
+ * @param {readonly ArrayBufferView[]} arrays
+ * @param {readonly number[]} scalars
+ * @param {import('../start_session.js').Action} action
+ * @param {number} [session]
+ * @param {number} [from]
+ * @returns {Promise<import('../start_session.js').Output[]>}
+ */
+export async function keepStates(state, now, arrays, scalars, action, session, from) {
+  const kept = keptOn(state, now);
+  const { sessions } = kept;
+  const number = session ?? ++kept.made;
+  if (action === 'read') return readStates(find(kept, number), scalars);
+  if (action === 'drop') {
+    sessions.get(number)?.device.dispose();
+    sessions.delete(number);
+  } else {
+    const source = action === 'copy' ? find(kept, from ?? number) : undefined;
+    // The first session has the storages of the device itself.
+    const own = sessions.get(number) ?? (number ? await create(now) : now);
+    if (source) own.device.copyStates?.(source.device.held);
+    else own.device.clearStates?.();
+    if (arrays.length) writeStates(own, arrays, scalars);
+    sessions.set(number, own);
+  }
+  const sizes = now.program.storages.filter(({ prepareOnly }) => !prepareOnly);
+  const others = [...sessions.keys()].filter(Boolean).length;
+  const bytes = sizes.reduce((sum, { bytes, state: own }) => sum + bytes * (own ? others + 1 : 1), 0);
+  return [Float64Array.of(number, bytes)];
+}
+
+/**
+ * @param {Built} now
+ * @returns {Promise<Own>}
+ */
+async function create(now) {
+  const device = /** @type {Built['device']} */ (await now.device.session?.());
+  return { ...now, device, host: now.attach?.(device), flush: prepareSegments(device, now.program) };
+}
+
+/**
+ * @param {Own} own whose states are zero
+ * @param {readonly ArrayBufferView[]} arrays
+ * @param {readonly number[]} scalars
+ */
+function writeStates({ plan, program, device }, arrays, scalars) {
+  plan.states?.forEach(({ dtype, name, shape, room }, i) => {
+    const value = at(program.states ?? [], i);
+    const runs = runsOf(room, shapeOf(shape, scalars));
+    const whole = wordsFor(program, value);
+    const dense = words(storageOf(program, value).dtype, lengthOf(shapeOf(shape, scalars)));
+    widen(dtype, at(arrays, i), dense, `state ${JSON.stringify(name)}`);
+    for (const { dense: start, spaced, length } of runs)
+      whole.set(/** @type {any} */ (dense.subarray(start, start + length)), spaced);
+    device.write(value, whole);
+  });
+}
+
+/**
+ * @param {Own} own
+ * @param {readonly number[]} scalars
+ */
+async function readStates(own, scalars) {
+  const { plan, program, device } = own;
+  const specs = plan.states ?? [];
+  const values = program.states ?? [];
+  own.read ??= device.segment(values);
+  const shapes = specs.map(({ shape }) => shapeOf(shape, scalars));
+  const runs = specs.map(({ room }, i) => runsOf(room, at(shapes, i)));
+  const wholes = await own.read([], runs.map(reachOf));
+  return specs.map(({ dtype }, i) => {
+    const shape = at(shapes, i);
+    const room = () => words(storageOf(program, at(values, i)).dtype, lengthOf(shape));
+    return Object.assign(narrow(dtype, denseOf(at(wholes, i), at(runs, i), room)), { shape });
+  });
+}
