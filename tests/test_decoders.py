@@ -14,6 +14,7 @@ from drivers import need_driver
 from effort import effort_of, network_runs
 from onnx_models import assert_close
 from webnn_compile.frontends.onnx import import_model
+from webnn_compile.generation.sample import Sampling, sample
 
 COUNT = 200
 PROMPT = (5, 7, 11, 13)
@@ -125,6 +126,54 @@ def test_no_size_needs_to_be_given(file: str, cached: int) -> None:
     """The last one slices a mask of 256 rows, by what is cached and up to 64 tokens."""
     dimensions = {d.name: d.span for d in import_model(load(file)).dimensions}
     assert dimensions == {"sequence_length": "1..64", "past_sequence_length": f"0..{cached}"}
+
+
+KINDS = (
+    *(d for d in CAUSAL_DECODERS if d.file in ("gpt2-optimum", "llama-optimum", "llama-genai-int4")),
+    MERGED_DECODERS[0],
+)
+"""Learned positions, rotated ones, operators of com.microsoft with weights of four bits, and an encoder's decoder."""
+
+SAMPLED = {"temperature": 0.8, "top_k": 20, "top_p": 0.95, "repetition_penalty": 1.1, "seed": 1}
+
+
+@pytest.mark.parametrize("target", ["native", *OTHERS])
+@pytest.mark.parametrize("decoder", KINDS, ids=lambda d: d.file)
+def test_generated_tokens(decoder: Decoder, target: str) -> None:
+    """The likeliest ones, and drawn ones, which are functions of the seed."""
+    need_driver(target)
+    reference, before = started(decoder)
+    given = {name: a for name, a in of_encoder(reference).items() if name in {i.name for i in reference.get_inputs()}}
+    compiled = webnn_compile.compile(decoder.model, target, dims=decoder.dims, generate=True)
+    found = list(compiled.generate(PROMPT, max_tokens=COUNT, inputs=given))
+    assert found == wanted(reference, PROMPT, before, given)
+    drawn = list(compiled.generate(PROMPT, max_tokens=40, inputs=given, **SAMPLED))
+    assert drawn == drawn_by(reference, before, given, 40)
+
+
+def drawn_by(
+    model: ort.InferenceSession, before: Mapping[str, Array], given: Mapping[str, Array], count: int
+) -> list[int]:
+    """Tokens by the reference of sampling, of onnxruntime's logits."""
+    seen: list[int] = []
+    drawn: list[int] = []
+    run, sampling = run_of(model), Sampling(**SAMPLED)
+
+    def sampled(feeds: Mapping[str, Array]) -> Mapping[str, Array]:
+        """The model's results, in which the token that is drawn is the likeliest."""
+        made = dict(run(feeds))
+        seen.extend(feeds["input_ids"][0].tolist())
+        logits = made["logits"][0, -1]
+        occurred = np.isin(np.arange(len(logits)), seen).astype(np.uint8)
+        choice = sample(logits, occurred, sampling, len(seen))
+        assert choice.margin > 1e-4
+        drawn.append(choice.token)
+        made["logits"] = made["logits"].copy()
+        made["logits"][0, -1, choice.token] = logits.max() + 1
+        return made
+
+    assert greedy(model, PROMPT, count, sampled, given, before).tokens == drawn
+    return drawn
 
 
 def test_files_are_small() -> None:

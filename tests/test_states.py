@@ -309,3 +309,18 @@ def test_states_of_float16() -> None:
     model = webnn_compile.compile(proto, states=["sum=next"])
     for k in range(1, 4):
         assert model.run({"x": np.array([1, 2, 3], np.float16)})["y"].tolist() == [-k, -2 * k, -3 * k]
+
+
+def test_names_alone_make_no_states() -> None:
+    """A cache of a fixed length that an output is longer than is an input as any other."""
+    row = counting(30, 0)
+    fixed = {"x": 2, "position_ids": 2, "attention_mask": 5, "past_0": 3}
+    inputs = {
+        name: (dtype, tuple(n if isinstance(n, int) else fixed[name] for n in shape))
+        for name, (dtype, shape) in row.inputs.items()
+    }
+    outputs = {
+        name: (dtype, tuple(f"{name}{i}" for i in range(len(shape)))) for name, (dtype, shape) in row.outputs.items()
+    }
+    model = webnn_compile.compile(replace(row, inputs=inputs, outputs=outputs).model)
+    assert [s.name for s in model.program.inputs] == list(row.inputs)

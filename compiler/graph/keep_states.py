@@ -38,6 +38,8 @@ def keep_states(graph: Graph, pairs: Sequence[str] | None, given: Sequence[str])
     `given`. Raises InputError for states that do not fit."""
     inputs, outputs = ([v.name for v in values] for values in (graph.inputs, graph.outputs))
     states = usual_states(inputs, outputs) if pairs is None else tuple(_wanted(inputs, outputs, pairs))
+    if pairs is None and not all(_may_be(graph, s) for s in states):
+        states = ()
     _check_given(graph, given, states)
     if not states:
         return graph
@@ -48,6 +50,15 @@ def keep_states(graph: Graph, pairs: Sequence[str] | None, given: Sequence[str])
     lengths = _lengths(then, states)
     made, begun = (_with_states(g, states, lengths, given) for g in (then, first))
     return replace(made, first=begun)
+
+
+def _may_be(graph: Graph, s: State) -> bool:
+    """Whether an input and an output that have usual names are of one type, but for sizes that vary."""
+    before = next(v for v in graph.inputs if v.name == s.before)
+    after = next(v for v in graph.outputs if v.name == s.after)
+    if before.dtype != after.dtype or len(before.shape) != len(after.shape):
+        return False
+    return all(isinstance(a, Expr) or equal(a, b) is not False for a, b in zip(before.shape, after.shape, strict=True))
 
 
 def _with_states(graph: Graph, states: tuple[State, ...], lengths: Mapping[str, Size], given: Sequence[str]) -> Graph:
