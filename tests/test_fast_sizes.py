@@ -104,6 +104,22 @@ def test_kernels_of_the_fast_size_are_for_it_alone() -> None:
     assert compiled.program.prepared == plain.program.prepared
 
 
+@pytest.mark.parametrize("target", ["webgpu", "webgl", "opencl"])
+def test_devices_have_one_copy_of_the_weights(target: str) -> None:
+    """Kernels of one row, which sum parts of long products, take it as those of many rows have it."""
+    need_driver(target)
+    made = products()
+    compiled = webnn_compile.compile(made, target, dims={"batch": 1, "n": Dim(1, 64, fast=1), "m": 2})
+    assert isinstance(compiled, DeviceModel)
+    program = compiled.program
+    names = [program.values[c.value].name for c in program.constants]
+    assert set("wv") <= set(names)
+    assert len(names) == len(set(names))
+    for n in (1, 64, 5):
+        feeds = feeds_of(made, {"batch": 1, "n": n, "m": 2})
+        assert_close(compiled.run(feeds), onnxruntime_results(made, feeds), 1e-4)
+
+
 def test_outputs_that_are_one_tensor_for_the_fast_size() -> None:
     """Rows and their sums, and rows that are added to themselves in two ways."""
     nodes = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ..choices import DEFAULT, Choices, Replay
@@ -12,8 +12,8 @@ from ..ir.nodes import Kernel
 from ..pipeline.lazy_kernels import Layouts
 from ..pipeline.lowered import Lowered
 from ..pipeline.plan_kernels import KernelPlan, PlannedKernel
+from ..pipeline.special_groups import special_groups
 from ..tensor import Tensor
-from ..tensor.steps import BranchStep, leaves
 
 LayoutsOf = Callable[[Kernel, Choices], Sequence[Layouts]]
 """The layouts of a kernel's parameters on each target. Raises ScheduleError."""
@@ -26,7 +26,7 @@ def share_layouts(model: Lowered, plan: KernelPlan, lanes: int, layouts_of: Layo
     """`plan` where kernels of fast sizes read constants in layouts that the general ones have chosen: in tiles as wide
     as their panels. Vectors have so many `lanes`. A kernel that cannot, or that has choices of its own, keeps its plan;
     the constant is then in memory in one more layout."""
-    special = frozenset(_special(model))
+    special = special_groups(model)
     reads = {i: {at: t for at, t in enumerate(model.groups[i].reads) if t.is_constant} for i in plan}
     shared = {t for i in special & plan.keys() for t in reads[i].values()}
     general: dict[Tensor, dict[OnTargets, None]] = {}
@@ -41,13 +41,6 @@ def share_layouts(model: Lowered, plan: KernelPlan, lanes: int, layouts_of: Layo
         if wanted and plan[i].choices is DEFAULT:
             planned[i] = _sharing(plan[i], wanted, lanes, layouts_of)
     return planned
-
-
-def _special(model: Lowered) -> Iterator[int]:
-    """The groups of fast sizes."""
-    for step in model.steps:
-        if isinstance(step, BranchStep) and not isinstance(step.condition, Tensor):
-            yield from leaves(step.otherwise)
 
 
 def _sharing(

@@ -20,6 +20,7 @@ from .compile_kernels import CompiledGroups, KernelCompiler, compile_kernels
 from .narrow_model import NarrowModel, narrow_model
 from .partition_host import HostPartition, partition_host
 from .place_textures import DeviceTensors, place_textures
+from .share_layouts import share_layouts
 from .share_tables import share_tables
 from .storage_types import StorageTypes
 
@@ -100,7 +101,7 @@ def _plan(
 
     kernels = plan_kernels(naive, choices, legal)
     groups = compile_kernels(kernels, compiler)
-    shared = naive if groups.refused else share_tables(model, naive, groups)
+    shared = naive if groups.refused else share_tables(model, share_layouts(model, naive, groups, compiler), groups)
     if shared is not naive:
         kernels = plan_kernels(shared, choices, legal)
         groups = compile_kernels(kernels, compiler)

@@ -40,13 +40,13 @@ def share_tables(model: Lowered, naive: NaiveKernels, compiled: CompiledGroups) 
             layout, place = orders[t]
             if (layout, place) == (kernel.params[at].layout, places[at]):
                 continue
-            kernel = _ordered(kernel, kernel.params[at], layout)
+            kernel = in_layout(kernel, kernel.params[at], layout)
             places = tuple(place if j == at else p for j, p in enumerate(places))
             shared[i] = kernel, places
     return naive if shared == naive else shared
 
 
-def _ordered(kernel: Kernel, table: Buffer, layout: Layout) -> Kernel:
+def in_layout(kernel: Kernel, table: Buffer, layout: Layout) -> Kernel:
     """The kernel, which reads its constant parameter `table` in another layout."""
     old = table.layout
     assert old is not None

@@ -88,7 +88,10 @@ def _tile(stmt: Stmt, nest: Reduction, roles: Roles, plan: SimtPlan) -> tuple[St
     padded: list[Buffer] = []
     width = LANES * plan.groups * plan.width
     for b in loads(roles.weights):
-        if b.buffer.constant and b.buffer not in packed and roles.column in free_vars(b):
+        given = b.buffer.layout
+        if given is not None and given.blocks and given.blocks[-1].size % (LANES * plan.groups) == 0:
+            padded += [b.buffer] if begins_panel(b, roles.column, given.blocks[-1].size) else []
+        elif b.buffer.constant and b.buffer not in packed and roles.column in free_vars(b):
             layout = panels_of(b, roles.column, list(plan.over), width)
             stmt, panels = pack(stmt, b.buffer, layout)
             stmt = simplify_stmt(stmt)
