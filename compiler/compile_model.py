@@ -141,13 +141,14 @@ def compile(
     )
     if activations not in ACTIVATIONS:
         raise InputError(f"activations={activations!r}: choose one of {', '.join(ACTIVATIONS)}")
-    work = Work("the model", options, open_cache(enabled=cache), lambda _: None)
     source = _exported(model, example_inputs, dynamic_shapes)
+    folder = Path(source).parent if isinstance(source, str | Path) else None
+    work = Work("the model", options, open_cache(enabled=cache), lambda _: None, folder=folder)
     optimised = optimise_model(import_graph(source, work), work)
     compiled = compile_remote(target, optimised, work) if remote else row.compile(row.lower(optimised, work), work)
     work.cache.trim()
     if work.generation:
-        return Generating(compiled, work.generation[0])
+        return Generating(compiled, work.generation[0], None if options.text is None else options.text.tokenizer)
     answering = Answering(compiled, work.answers) if work.answers else compiled
     return TakingText(answering, work.text[0]) if work.text else answering
 

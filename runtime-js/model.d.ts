@@ -375,6 +375,92 @@ export interface Model extends Kept {
 }
 // </states>
 
+// <generate>
+/** How the next token is chosen, in this order: penalty, temperature, topK, topP, minP. */
+export interface Sampling {
+  /** 0, the default, takes the likeliest token, and nothing below but the penalty applies; else logits are divided by it. */
+  temperature?: number;
+  /** The k largest logits stay; 0, the default: all. */
+  topK?: number;
+  /** As many of the likeliest of these stay as it takes for their probabilities to reach it; 1, the default: all. */
+  topP?: number;
+  /** All of these stay that are at least so many times as likely as the likeliest; 0, the default: all. */
+  minP?: number;
+  /** Logits of tokens that occurred are divided by it where positive, else multiplied; default 1. */
+  repetitionPenalty?: number;
+  /** A whole number of 32 bits, default 0, by which random numbers are drawn: the same one gives the same tokens on every backend. */
+  seed?: number;
+}
+
+/** `logprob` is the logarithm of its probability by the logits, before all options. */
+export interface Token {
+  readonly token: number;
+  readonly logprob: number;
+  /** The likeliest tokens, the likeliest first, of a model that was built with `top=N`. */
+  readonly top: readonly { readonly token: number; readonly logprob: number }[];
+}
+
+export interface GenerateOptions extends Sampling {
+  /** The prompt: tokens. */
+  ids?: readonly (number | bigint)[] | TypedArray;
+  /** So many tokens at most; by default, or Infinity, until one of `stop` or `end`, or until the states are full. */
+  maxTokens?: number;
+  /** Tokens that end it, and are not given; with `text` strings, too. */
+  stop?: readonly (number | string)[];
+  /** Tokens that do so besides: by default the ones that end a text of the model; [] for none. */
+  end?: readonly number[];
+  /**
+   * Ends it: what waits for a token rejects at once with the signal's reason. With `resume` the next `generate` goes on with
+   * the token that follows.
+   */
+  signal?: Global<'AbortSignal'>;
+  /**
+   * Default false: the states are reset before. True: it goes on from what the session has, with what comes last and is not in the
+   * states yet, and `ids` behind it.
+   */
+  resume?: boolean;
+  /** Other inputs of each run, such as what an encoder gave. */
+  inputs?: Partial<Inputs>;
+  /** Default false. True: tokens come with their probabilities. */
+  logprobs?: boolean;
+}
+
+// </generate>
+// <pieces>
+export interface GenerateOptions {
+  /**
+   * The prompt in place of `ids`: `generate` gives pieces of text, of whole characters, and in `stop` there may be strings; what
+   * may be the beginning of one waits. '' with `resume` goes on with the text of the tokens before.
+   */
+  text?: string;
+}
+
+export interface Kept {
+  generate(options: GenerateOptions & { text: string }): AsyncGenerator<string, void, undefined>;
+}
+// </pieces>
+// <generate>
+export interface RunOptions {
+  /** How the token that a run gives is chosen: by default it is the likeliest. */
+  sampling?: Sampling;
+}
+
+export interface Kept {
+  /**
+   * Tokens behind `ids`, one at a time, each computed when it is asked for. One `generate` of a session is under way at a time,
+   * another one rejects (`busy`), and so does this one once something else has changed the states. Rejects with a StateFullError
+   * where there is no room for more. A session whose `for await` was left by break, or that was aborted, is in order.
+   */
+  generate(options: GenerateOptions & { logprobs: true }): AsyncGenerator<Token, void, undefined>;
+  generate(options: GenerateOptions): AsyncGenerator<number, void, undefined>;
+}
+
+interface CommonInfo {
+  /** Bytes of inputs and outputs of the last step of one token. */
+  perToken?: { given: number; received: number };
+}
+// </generate>
+
 export interface Model {
   /** Name, dtype and shape of each input, in the model's order. */
   readonly inputs: InputInfo;
@@ -433,9 +519,9 @@ export class UnsupportedError extends ModelError<'abi' | 'backend' | 'limits' | 
 export class WorkerError extends ModelError<'start' | 'crash'> {}
 /**
  * The compiled code stopped, the GPU reported an error, the inputs lead to a branch that does not fit the sizes that the model
- * was compiled for, or the model was disposed of.
+ * was compiled for, the model was disposed of, or its session is `busy` with another `generate`.
  */
-export class RunError extends ModelError<'trap' | 'device' | 'refused' | 'disposed'> {}
+export class RunError extends ModelError<'trap' | 'device' | 'refused' | 'disposed' | 'busy'> {}
 // <states>
 /** A run that needs more rows than the states have room for: it computes nothing, and leaves the states as they are. */
 export class StateFullError extends ModelError<'state-full'> {}

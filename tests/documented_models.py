@@ -12,6 +12,7 @@ from made_tokenizers import LETTERS, written
 from made_tokenizers import encoder as sentence_encoder
 from onnx import TensorProto
 from onnx_models import model, node, random
+from small_decoder import small_decoder
 
 
 def classifier(
@@ -79,6 +80,7 @@ def write_models(folder: Path, sizes: Sequence[str] = ("batch", "length")) -> No
         onnx.save(classifier("input", "output"), folder / name)
     onnx.save(encoder(sizes), folder / "encoder.onnx")
     onnx.save(decoder(), folder / "decoder.onnx")
+    onnx.save(small_decoder(words=600), folder / "writer.onnx")
     onnx.save(listener(), folder / "whisper_encoder.onnx")
     onnx.save(sentence_encoder(256, ("batch_size", "sequence_length"), 384), folder / "sentences.onnx")
     onnx.save(speaker(), folder / "speech.onnx")

@@ -15,8 +15,8 @@ WORDS, HEADS, SIZE, POSITIONS = 37, 2, 8, 96
 Array = np.ndarray
 
 
-def small_decoder(seed: int = 0) -> onnx.ModelProto:
-    return decoder_model(DecoderSize(layers=2, heads=HEADS, size=SIZE, words=WORDS, positions=POSITIONS), seed)
+def small_decoder(seed: int = 0, words: int = WORDS) -> onnx.ModelProto:
+    return decoder_model(DecoderSize(layers=2, heads=HEADS, size=SIZE, words=words, positions=POSITIONS), seed)
 
 
 class Reference:

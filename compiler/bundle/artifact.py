@@ -126,6 +126,20 @@ class BundledText:
     tokenizer: bytes = field(repr=False)
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class BundledGeneration:
+    """A decoder that gives tokens: `ids` is its input of them, of at most `longest` in a run, `vocabulary` how many
+    there are, `top` of how many it gives the probabilities; those of `end` end a text. `inputs` are those that say how
+    a token is chosen, by name with their roles (runtime-js/load/generate.js)."""
+
+    ids: str
+    longest: int
+    vocabulary: int
+    top: int
+    end: tuple[int, ...]
+    inputs: Mapping[str, str]
+
+
 @dataclass(frozen=True, slots=True)
 class Artifact:
     """A compiled model: `backends` in order of preference, each at most once. The offsets of `inputs` and `outputs`
@@ -135,7 +149,7 @@ class Artifact:
     none may take. `pictures` are the inputs that pictures fill, with the most rows and columns of one, `sounds` those
     that sounds fill, with their rates, `text` says which text fills, `answers` what runs return in place of outputs.
     `golden` is a file by which the bundle's page checks results, empty without one. `states` are what each run finds as
-    the one before has left it."""
+    the one before has left it, `generation` says how runs give tokens."""
 
     name: str
     inputs: tuple[TensorSpec, ...]
@@ -152,6 +166,13 @@ class Artifact:
     golden: bytes = b""
     text: BundledText | None = None
     states: tuple[TensorSpec, ...] = ()
+    generation: BundledGeneration | None = None
+
+    @property
+    def own_inputs(self) -> tuple[TensorSpec, ...]:
+        """The inputs but for those that say how a token is chosen, which runs fill themselves."""
+        filled = {} if self.generation is None else self.generation.inputs
+        return tuple(spec for spec in self.inputs if spec.name not in filled)
 
     @property
     def results(self) -> Iterator[TensorSpec | BundledAnswer]:

@@ -89,6 +89,9 @@ def make_manifest(artifact: Artifact, shard_bytes: int = SHARD_BYTES) -> Manifes
         fields["tokenizers"] = [_file(file) for file in tokenizers]
     if artifact.text is not None:
         fields["text"] = _text(artifact.text, artifact)
+    if (g := artifact.generation) is not None:
+        own = {"ids": g.ids, "longest": g.longest, "vocabulary": g.vocabulary, "top": g.top, "end": list(g.end)}
+        fields["generate"] = own
     if artifact.answers:
         fields["answers"] = [_answer(artifact, answer, labels) for answer in artifact.answers]
     files = (*(file for _, own in backends for file in own), *shards, *labels, *tokenizers)
@@ -202,9 +205,11 @@ def _scalars(artifact: Artifact) -> Mapping[Scalar, int]:
 
 
 def _filled(artifact: Artifact, spec: TensorSpec) -> Fields:
-    """The pictures or sounds that fill an input, or what of a text."""
+    """The pictures or sounds that fill an input, or what of a text or of how tokens are chosen."""
     kinds: dict[str, Mapping[str, int] | Mapping[str, str]]
     kinds = {"picture": artifact.pictures, "sound": artifact.sounds, "text": artifact.text_inputs}
+    if artifact.generation is not None:
+        kinds["sampling"] = artifact.generation.inputs
     return {kind: values[spec.name] for kind, values in kinds.items() if spec.name in values}
 
 

@@ -45,6 +45,8 @@ def _facts(artifact: Artifact, packaging: Packaging, files: Sequence[BundleFile]
     yield "Weights", f"{size(len(artifact.weights))}{f' ({types})' if types else ''}"
     if artifact.states:
         yield "Keeps between runs", _states(artifact)
+    if (g := artifact.generation) is not None:
+        yield "Gives tokens", f"of {g.vocabulary}, at most {g.longest} in a run, by model.generate"
     sizes = Counter[str]()
     for file in files:
         sizes[file.kind] += len(file.data)

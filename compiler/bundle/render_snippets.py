@@ -25,7 +25,15 @@ useEffect(() => {
 
 
 def render_run(artifact: Artifact) -> str:
-    """A run of `model`, and its results."""
+    """A run of `model`, and its results; of one that gives tokens these."""
+    if artifact.generation is not None:
+        prompt, shown = (
+            ("ids: [1, 2, 3]", "token") if artifact.text is None else ("text: 'A sentence'", "piece of text")
+        )
+        return (
+            f"for await (const token of model.generate({{ {prompt}, maxTokens: 50 }})) {{\n"
+            f"  console.log(token); // a {shown} as soon as it is there\n}}\n"
+        )
     given = [_input(artifact, spec) for spec in artifact.inputs if spec.name not in artifact.text_inputs]
     if artifact.text is not None:
         given = [f"{artifact.text.name}: 'A sentence.',", *given]
@@ -47,8 +55,9 @@ def _load(module: str) -> str:
 def render_snippets(artifact: Artifact, module: str) -> dict[str, str]:
     """By place of use, for a bundle that is imported as `module`."""
     run, load = render_run(artifact), _load(module)
-    inside = indent(f"const model = await loading;\n{run}return outputs;\n", "  ")
     effect = indent(EFFECT, "  ")
+    returned = "" if artifact.generation is not None else "return outputs;\n"
+    inside = indent(f"const model = await loading;\n{run}{returned}", "  ")
     return {
         "Plain page": render_page(artifact, module),
         "vite and other bundlers": f"{load}\nconst loading = load();\n\nexport async function run() {{\n{inside}}}\n",

@@ -41,7 +41,7 @@ def render_types(artifact: Artifact, template: str) -> str:
             f"export type Backend = {backends};\n",
             _inputs(artifact, " | OnDevice" if on_device else ""),
             _declared("Outputs", _outputs(artifact)),
-            _infos("InputInfo", map(_info, artifact.inputs)),
+            _infos("InputInfo", map(_info, artifact.own_inputs)),
             _infos("OutputInfo", _output_infos(artifact)),
             *([_declared("States", _states(artifact))] if artifact.states else []),
         )
@@ -80,9 +80,9 @@ def _inputs(artifact: Artifact, more: str) -> str:
 
     filled, text = artifact.text_inputs, artifact.text
     if text is None:
-        return declared("Inputs", artifact.inputs)
-    others = declared("OtherInputs", (s for s in artifact.inputs if s.name not in filled))
-    tokens = declared("TokenInputs", (s for s in artifact.inputs if s.name in filled))
+        return declared("Inputs", artifact.own_inputs)
+    others = declared("OtherInputs", (s for s in artifact.own_inputs if s.name not in filled))
+    tokens = declared("TokenInputs", (s for s in artifact.own_inputs if s.name in filled))
     texts = _declared("TextInputs", [(f"for {', '.join(filled)}", text.name, "Text")])
     return f"{others}\n{tokens}\n{texts}\nexport type Inputs = OtherInputs & (TextInputs | TokenInputs);\n"
 

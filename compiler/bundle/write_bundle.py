@@ -71,6 +71,10 @@ def _optional_parts(artifact: Artifact) -> Iterator[str]:
         yield from ("answers", "showAnswer", *(answer.kind for answer in artifact.answers))
     if artifact.golden:
         yield "selfTest"
+    if artifact.generation is not None:
+        yield "generate"
+        if artifact.text is not None:
+            yield "pieces"
     if artifact.tokenizers:
         yield "tokenizers"
     if artifact.text is not None:

@@ -11,12 +11,23 @@ import click
 
 from ..driver.options import ACTIVATIONS, GPU_TILES, Options
 from ..frontends.model_inputs import ModelInputs
+from ..generation.decoder import parse_generate
 from ..quantization.settings import QuantizeOptions
 from .content_options import Content, content_options
+from .explained import explained
 from .input_options import input_options
 from .quantize_options import quantize_options
 
 _OPTIONS = (
+    click.option(
+        "--generate",
+        is_flag=False,
+        flag_value="",
+        metavar="[ids=INPUT,logits=OUTPUT,top=N]",
+        help="A decoder gives tokens in place of logits: the next one is chosen on the device, by the options of each "
+        "model.generate(...). INPUT and OUTPUT are found by their usual names; of N tokens that are the likeliest runs "
+        "give the probabilities, too. It has to keep its caches between runs (--state).",
+    ),
     click.option(
         "--fast-math",
         type=click.Choice(["on", "off"]),
@@ -50,12 +61,15 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
     def wrapped(
         inputs: ModelInputs,
         content: Content,
+        generate: str | None,
         fast_math: str,
         activations: str,
         gpu_tiles: str,
         quantize: QuantizeOptions | None,
         **others: Any,
     ) -> None:
+        with explained(debug=bool(others.get("debug"))):
+            decoder = None if generate is None else parse_generate(generate)
         computed = Options(
             inputs,
             content.pictures,
@@ -63,6 +77,7 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
             content.answers,
             content.labels,
             content.text,
+            generate=decoder,
             tokenizers=content.tokenizers,
             fast_math=fast_math == "on",
             activations=activations,

@@ -73,7 +73,7 @@ def print_report(report: Report, out: Path, *, stderr: bool = False) -> None:
 
 
 def _figures(report: Report) -> Iterable[tuple[str, str]]:
-    yield "input", _tensors(report.inputs)
+    yield "input", _tensors(report.own_inputs)
     yield "output", _tensors(report.outputs)
     if report.text:
         yield "text", printable(report.text)
@@ -83,6 +83,8 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
         yield "sizes", "; ".join(f"{d.name}: {d.span}" for d in report.dimensions if d.after is None)
     if report.states:
         yield "states", printable(describe_states(report))
+    if report.generation:
+        yield "generates", printable(report.generation)
     for refusal in report.refusals:
         yield "refused", printable(refusal.text)
     yield "operators", f"{report.operators.total()} ({_counts(report.operators)}); {report.graph_nodes} when optimised"

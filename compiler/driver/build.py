@@ -39,6 +39,7 @@ from ..tensor import Tensor
 from ..tensor.program import Rewritten
 from ..text.printable import printable
 from .build_wasm import memory_bytes
+from .bundle_generation import bundled_generation
 from .bundle_text import bundled_text, tokenizer_package
 from .cpu_target import CpuTarget, run_native
 from .draw_runs import kept_of
@@ -156,7 +157,7 @@ def _begin(model: Path, options: Options, phase: Phase, emit: Callable[[str], No
     # Cached kernels are not made, so could not be dumped.
     cache = open_cache(enabled=options.cache and options.dump is None)
     dump = ignore if options.dumped is None else Dump(options.dumped[1], emit)
-    work = Work(printable(model.stem), options, cache, phase, dump)
+    work = Work(printable(model.stem), options, cache, phase, dump, folder=model.parent)
     report = Report(printable(model.name), options.precision, cache, work.seconds)
     return *quantize_first(model, work, report), report
 
@@ -195,6 +196,7 @@ def _make_artifact(model: Source, work: Work, report: Report) -> Artifact:
     report.inputs, report.outputs, report.states = ports.inputs, ports.outputs, ports.states
     report.kept, report.made = lowered.tensors.states, tuple(made_inputs(graph))
     report.text = "; ".join(target.describe() for target in work.text)
+    report.generation = "; ".join(generation.describe() for generation in work.generation)
     report.answers = {given.name: given.fitted.describe() for given in work.answers}
     report.dimensions, report.refusals = lowered.tensors.dimensions, lowered.tensors.refusals
     if options.verify:
@@ -223,6 +225,7 @@ def _make_artifact(model: Source, work: Work, report: Report) -> Artifact:
         golden,
         bundled_text(work),
         report.states,
+        bundled_generation(work),
     )
     report.weights, report.weight_types = len(artifact.weights), weights.types
     if report.wasm is not None:

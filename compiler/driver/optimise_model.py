@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from ..answers.give_answers import fit_answers, give_answers
 from ..answers.labelled import fit_own
 from ..frontends.importers import import_model
-from ..generation.decoder import add_generation
+from ..generation.decoder import Generation, add_generation
+from ..generation.end_tokens import end_tokens
 from ..graph.ir import Graph
 from ..graph.keep_states import keep_states
 from ..graph.lower_graph import lower_graph
@@ -44,7 +45,7 @@ def import_graph(model: Model, work: Work) -> Graph:
     graph = keep_states(graph, inputs.states, inputs.given)
     if options.generate is not None:
         graph, generation = add_generation(graph, options.generate)
-        work.generation[:] = [generation]
+        work.generation[:] = [replace(generation, end=_end_tokens(generation, work))]
     given = _without_states(graph)
     work.pictures[:] = picture_inputs(given, options.pictures)
     text = options.text
@@ -62,6 +63,14 @@ def import_graph(model: Model, work: Work) -> Graph:
     graph = take_sounds(graph, work.sounds)
     work.dump("import", graph)
     return graph
+
+
+def _end_tokens(generation: Generation, work: Work) -> tuple[int, ...]:
+    """By the files beside the model, or those beside its tokenizer."""
+    file = None if work.options.text is None else work.options.text.tokenizer
+    folders = [work.folder, None if file is None else file.folder]
+    added = {} if file is None else file.added
+    return end_tokens([folder for folder in folders if folder is not None], added, generation.vocabulary)
 
 
 def _without_states(graph: Graph) -> Graph:

@@ -10,6 +10,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from ..bundle import WrittenFile
+from ..generation.ports import SAMPLING
 from ..graph.ir import Graph
 from ..graph.keep_states import usual_states
 from ..pipeline.lowered import Lowered
@@ -48,12 +49,13 @@ class Alone:
 class Report:
     """`operators` counts the model's nodes by operator, `seconds` are by phase; `answers` says by name what runs return
     in place of outputs; `states` are what outlives a run, `kept` the pairs of names, `made` the inputs that the model
-    makes of them; `weights` is the bytes of the bundle's constants, `weight_types` by the type of their elements,
-    `memory` those of the wasm module, `peaks` by target those in a page while it loads; `recorded` has by target the
-    use of its records, `unused` other targets of records, `damaged` counts lines that are no records; `uncompared` has
-    by backend the reason why halves were not compared with the reference; `alone` is what was written in place of a
-    bundle, `cpu` the processor that it is for, `manual` the file that says how it is used. For the page alone, which
-    `--report` may write, `graphs` are the model as imported and as optimised, `lowered` has it by target."""
+    makes of them, and `generation` says how it gives tokens, if it does; `weights` is the bytes of the bundle's
+    constants, `weight_types` by the type of their elements, `memory` those of the wasm module, `peaks` by target those
+    in a page while it loads; `recorded` has by target the use of its records, `unused` other targets of records,
+    `damaged` counts lines that are no records; `uncompared` has by backend the reason why halves were not compared with
+    the reference; `alone` is what was written in place of a bundle, `cpu` the processor that it is for, `manual` the
+    file that says how it is used. For the page alone, which `--report` may write, `graphs` are the model as imported
+    and as optimised, `lowered` has it by target."""
 
     model: str
     precision: str
@@ -68,6 +70,7 @@ class Report:
     made: tuple[str, ...] = ()
     answers: Mapping[str, str] = field(default_factory=dict)
     text: str = ""
+    generation: str = ""
     dimensions: tuple[Dimension, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     weights: int = 0
@@ -94,6 +97,11 @@ class Report:
     def devices(self) -> list[DeviceBuild]:
         """The parts for GPUs."""
         return [p for p in self.parts if isinstance(p, DeviceBuild)]
+
+    @property
+    def own_inputs(self) -> tuple[TensorSpec, ...]:
+        """The inputs but for those that the options of `generate` fill."""
+        return tuple(spec for spec in self.inputs if not self.generation or spec.name not in SAMPLING)
 
     @property
     def wasm(self) -> WasmBuild | None:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ..answers.give_answers import Given
 from ..errors import InputError
@@ -30,7 +31,7 @@ class Work:
     these fill, `text` says which tokens fill, if any, `answers` what its runs return, and `generation` how they give
     tokens, once it is imported.
     `filters` are by target the most bytes that Winograd's algorithm may prepare, where the page's memory limits
-    them."""
+    them. `folder` is where the model's file is, if it is one."""
 
     name: str
     options: Options
@@ -45,6 +46,7 @@ class Work:
     answers: list[Given] = field(default_factory=list)
     generation: list[Generation] = field(default_factory=list)
     filters: dict[str, int] = field(default_factory=dict)
+    folder: Path | None = None
     _announced: list[str] = field(default_factory=list)
     _files: list[RecordFile] = field(default_factory=list)
 

@@ -31,17 +31,21 @@ class GenerateOptions:
 @dataclass(frozen=True, slots=True)
 class Generation:
     """A decoder as a loop over tokens uses it: `ids` is its input of tokens, of a dtype, of at most `longest`
-    in a run. With `top` the likeliest so many are outputs, too; `vocabulary` tokens exist."""
+    in a run. With `top` the likeliest so many are outputs, too; `vocabulary` tokens exist, of which those of `end` end
+    a text."""
 
     ids: str
     dtype: DType
     longest: int
     vocabulary: int
     top: int
+    end: tuple[int, ...] = ()
 
     def describe(self) -> str:
         """A line for the report."""
-        return f"tokens of {self.vocabulary} by {self.ids}, at most {self.longest} in a run"
+        top = f", with the {self.top} likeliest" if self.top else ""
+        end = f"; {', '.join(map(str, self.end))} ends a text" if self.end else ""
+        return f"tokens of {self.vocabulary} by {self.ids}, at most {self.longest} in a run{top}{end}"
 
 
 def add_generation(graph: Graph, options: GenerateOptions) -> tuple[Graph, Generation]:

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, overload
+from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 
 from ..errors import InputError
 from ..graph.ir import Array
+from ..tokenizers.encode import open_tokenizer
+from ..tokenizers.tokenizer_file import TokenizerFile
 from .decoder import Generation
+from .pieces import Pieces
 from .ports import LOGPROB, TOKEN, TOP_IDS, TOP_LOGPROBS
-from .sample import Sampling
+from .sample import Sampling, SamplingOptions
+
+Ids = Sequence[int] | Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +32,17 @@ class Token:
 
 
 class Generating:
-    """A compiled decoder, or a session of it, with all that this has, and `generate`. `run` takes the likeliest token
-    unless it is given the inputs of `Sampling`."""
+    """A compiled decoder, or a session of it, with all that this has, and `generate`; with a `tokenizer` it takes and
+    gives text, too. `run` takes the likeliest token unless it is given the inputs of `Sampling`."""
 
-    def __init__(self, decoder: Any, generation: Generation) -> None:
+    def __init__(self, decoder: Any, generation: Generation, tokenizer: TokenizerFile | None = None) -> None:
         self._decoder, self.generation = decoder, generation
         self._pending: tuple[int, int] | None = None
+        self._pieces: Pieces | None = None
+        self._encoding = None if tokenizer is None else open_tokenizer(tokenizer)
+        if self._encoding is not None:
+            self._encoding.no_padding()
+            self._encoding.no_truncation()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._decoder, name)
@@ -46,80 +56,107 @@ class Generating:
 
     def session(self) -> Generating:
         """A new session, independent of all others."""
-        return Generating(self._decoder.session(), self.generation)
+        return self._of(self._decoder.session())
 
     def fork(self) -> Generating:
         """A new session with copies of these states."""
-        made = Generating(self._decoder.fork(), self.generation)
+        made = self._of(self._decoder.fork())
         made._pending = self._pending
+        made._pieces = None if self._pieces is None else self._pieces.copy()
+        return made
+
+    def _of(self, session: Any) -> Generating:
+        made = Generating(session, self.generation)
+        made._encoding = self._encoding
         return made
 
     @overload
     def generate(
         self,
-        ids: Sequence[int] | Array,
+        ids: Ids,
         *,
         max_tokens: int | None = None,
-        temperature: float = 0.0,
-        top_k: int = 0,
-        top_p: float = 1.0,
-        min_p: float = 0.0,
-        repetition_penalty: float = 1.0,
-        seed: int = 0,
         stop: Sequence[int] = (),
+        end: Sequence[int] | None = None,
         resume: bool = False,
         inputs: Mapping[str, object] | None = None,
         logprobs: Literal[False] = False,
+        **sampling: Unpack[SamplingOptions],
     ) -> Iterator[int]: ...
 
     @overload
     def generate(
         self,
-        ids: Sequence[int] | Array,
+        ids: Ids,
         *,
         max_tokens: int | None = None,
-        temperature: float = 0.0,
-        top_k: int = 0,
-        top_p: float = 1.0,
-        min_p: float = 0.0,
-        repetition_penalty: float = 1.0,
-        seed: int = 0,
         stop: Sequence[int] = (),
+        end: Sequence[int] | None = None,
         resume: bool = False,
         inputs: Mapping[str, object] | None = None,
         logprobs: Literal[True],
+        **sampling: Unpack[SamplingOptions],
     ) -> Iterator[Token]: ...
+
+    @overload
+    def generate(
+        self,
+        *,
+        text: str,
+        max_tokens: int | None = None,
+        stop: Sequence[int | str] = (),
+        end: Sequence[int] | None = None,
+        resume: bool = False,
+        inputs: Mapping[str, object] | None = None,
+        **sampling: Unpack[SamplingOptions],
+    ) -> Iterator[str]: ...
 
     def generate(
         self,
-        ids: Sequence[int] | Array,
+        ids: Ids | None = None,
         *,
+        text: str | None = None,
         max_tokens: int | None = None,
-        temperature: float = 0.0,
-        top_k: int = 0,
-        top_p: float = 1.0,
-        min_p: float = 0.0,
-        repetition_penalty: float = 1.0,
-        seed: int = 0,
-        stop: Sequence[int] = (),
+        stop: Sequence[int | str] = (),
+        end: Sequence[int] | None = None,
         resume: bool = False,
         inputs: Mapping[str, object] | None = None,
         logprobs: bool = False,
-    ) -> Iterator[int] | Iterator[Token]:
-        """Tokens one at a time, behind `ids`: until one of `stop`, which is not given, or for `max_tokens`. The states
-        are reset before, or with `resume` go on: what comes last, and is not in the states yet, then precedes `ids`.
-        `Sampling` says how a token is chosen; with `logprobs` each is a Token. `inputs` are the other inputs of each
-        run, such as what an encoder gave.
+        **sampling: Unpack[SamplingOptions],
+    ) -> Iterator[int] | Iterator[Token] | Iterator[str]:
+        """Tokens one at a time, behind `ids`: until one of `stop`, or of `end`, by default those that end a text of the
+        model, which are not given, or for `max_tokens`. Behind a `text` in their place it gives pieces of text, of
+        whole characters, and in `stop` there may be strings, too. The states are reset before, or with `resume` go on:
+        what comes last, and is not in the states yet, then precedes the prompt. `Sampling` says how a token is chosen;
+        with `logprobs` each is a Token. `inputs` are the other inputs of each run, such as what an encoder gave.
 
         Raises InputError for ids that are no tokens, and StateFullError where the states have no room for more.
         """
-        sampling = Sampling(temperature, top_k, top_p, min_p, repetition_penalty, seed)
-        prompt = self._prompt(ids, resume=resume)
-        step = partial(self._behind, sampling=sampling, others=dict(inputs or {}))
-        tokens = self._tokens(prompt, step, max_tokens, frozenset(stop), resume=resume)
+        chosen = Sampling(**sampling)
+        if text is not None and (ids is not None or logprobs):
+            raise InputError("text: leave ids and logprobs out: pieces of text are no tokens")
+        strings = [one for one in stop if isinstance(one, str)]
+        if (strings and text is None) or "" in strings:
+            raise InputError(f"stop: {strings[0]!r} ends no tokens; strings end a text, and none is empty")
+        ends = self.generation.end if end is None else end
+        stops = frozenset([*(one for one in stop if not isinstance(one, str)), *ends])
+        given = (() if ids is None else ids) if text is None else self._encoded(text, begins=not resume)
+        prompt, goes_on = self._prompt(given, resume=resume)
+        step = partial(self._behind, sampling=chosen, others=dict(inputs or {}))
+        tokens = self._tokens(prompt, step, max_tokens, stops, resume=resume)
+        if text is not None:
+            return self._written(tokens, prompt, strings, goes_on=goes_on and not given)
         return tokens if logprobs else (t.id for t in tokens)
 
-    def _prompt(self, ids: Sequence[int] | Array, *, resume: bool) -> list[int]:
+    def _encoded(self, text: str, *, begins: bool) -> list[int]:
+        """The tokens of a text, those of the tokenizer's template around it where it begins one."""
+        if self._encoding is None:
+            raise InputError("text: the model was compiled without a tokenizer: give text= to compile, too")
+        ids: list[int] = self._encoding.encode(text, add_special_tokens=begins).ids
+        return ids
+
+    def _prompt(self, ids: Ids, *, resume: bool) -> tuple[list[int], bool]:
+        """The tokens to run, and whether what comes last is before them."""
         array = np.asarray(ids)
         if array.ndim == 2 and array.shape[0] == 1:
             array = array[0]
@@ -134,7 +171,26 @@ class Generating:
         prompt += array.tolist()
         if not prompt:
             raise InputError("ids: give one token at least")
-        return prompt
+        return prompt, goes_on
+
+    def _written(
+        self, tokens: Iterator[Token], prompt: Sequence[int], strings: Sequence[str], *, goes_on: bool
+    ) -> Iterator[str]:
+        """Pieces of the text of tokens, until one of `strings`."""
+        assert self._encoding is not None
+        pieces = self._pieces
+        if pieces is None or not goes_on:
+            pieces = self._pieces = Pieces(self._encoding.decode, prompt)
+        for token in tokens:
+            pieces.push(token.id)
+            text, stopped = pieces.take(strings)
+            if text:
+                yield text
+            if stopped:
+                return
+        rest, _ = pieces.take()
+        if rest:
+            yield rest
 
     def _tokens(
         self,

@@ -10,6 +10,9 @@ DRAWS, BY_COUNT, BY_MASS = "sampling.draws", "sampling.by_count", "sampling.by_m
 """bool []: whether a token is drawn, else it is the likeliest; whether top_k leaves some out, and whether top_p does. A
 branch on an input waits for no device."""
 
+SAMPLING = (OPTIONS, COUNTS, DRAWS, BY_COUNT, BY_MASS)
+"""The inputs that a user's options fill."""
+
 SEEN, SEEN_NEXT = "sampling.seen", "sampling.seen.next"
 """uint8 [vocabulary]: an input and an output, which is that of the next run; 1 for each token that occurred."""
 

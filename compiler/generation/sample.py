@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from math import inf, isfinite
+from typing import TypedDict
 
 import numpy as np
 
@@ -27,6 +28,17 @@ from ..graph.ir import Array
 from .ports import BY_COUNT, BY_MASS, COUNTS, DRAWS, OPTIONS
 
 LEAST_TEMPERATURE, MOST_TEMPERATURE = 1e-20, 1e20
+
+
+class SamplingOptions(TypedDict, total=False):
+    """The fields of Sampling."""
+
+    temperature: float
+    top_k: int
+    top_p: float
+    min_p: float
+    repetition_penalty: float
+    seed: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,12 +30,14 @@ def describe_build(report: Report, options: Options, measure: Measure) -> Page:
 
 
 def _facts(report: Report) -> Iterator[tuple[str, str]]:
-    yield "Inputs", ", ".join(map(_tensor, report.inputs)) or "none"
+    yield "Inputs", ", ".join(map(_tensor, report.own_inputs)) or "none"
     yield "Outputs", ", ".join(map(_tensor, report.outputs)) or "none"
     if any(d.after is None for d in report.dimensions):
         yield "Sizes that vary", "; ".join(f"{d.name}: {d.span}" for d in report.dimensions if d.after is None)
     if report.states:
         yield "States", describe_states(report)
+    if report.generation:
+        yield "Generates", report.generation
     counts = ", ".join(f"{n} {op}" for op, n in sorted(report.operators.items(), key=lambda c: (-c[1], c[0])))
     yield "Operators", f"{report.operators.total()}: {counts}" if counts else "none"
     yield "Weights", ", ".join(f"{size(n)} {name}" for name, n in report.weight_types.items()) or "none"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,7 @@ class Padding:
 class TokenizerFile:
     """`text` is JSON as Python's package `tokenizers` reads it, from `source`. `ids` are one more than the largest id.
     `spells`: its decoder reads the classes of a connectionist temporal classification (CTC), repeats and blanks among
-    them."""
+    them. `folder` is where the file is."""
 
     source: str
     text: str
@@ -59,6 +59,12 @@ class TokenizerFile:
     truncation: Truncation
     padding: Padding
     spells: bool
+    folder: Path | None = None
+
+    @property
+    def added(self) -> dict[str, int]:
+        """The tokens that stand beside the vocabulary, special ones among them."""
+        return {str(token["content"]): int(token["id"]) for token in self.fields["added_tokens"]}
 
     @property
     def components(self) -> Iterator[tuple[str, str]]:
@@ -90,7 +96,7 @@ def read_tokenizer(path: str | Path, where: str = "--text") -> TokenizerFile:
         given = _of_letters(given, source)
         text = json.dumps(given)
     try:
-        return _described(given, text, source)
+        return replace(_described(given, text, source), folder=Path(path).parent)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, UnicodeEncodeError) as error:
         raise InputError(f"{source}: a part of it is missing or of another form ({error!r})") from None
 

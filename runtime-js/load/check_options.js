@@ -1,7 +1,7 @@
 // The options of `load`, with their defaults, and those of `run`.
 
 import { UnsupportedError } from '../errors.js';
-import { checkNames, kindOf } from '../values/check_names.js';
+import { checkNames, kindOf, printed } from '../values/check_names.js';
 import { tagOf } from '../values/dtypes.js';
 
 const names = ['backend', 'threads', 'worker', 'warmup', 'device', 'onProgress', 'signal', 'timeout', 'cache'];
@@ -78,10 +78,3 @@ function checkSignal(signal) {
   if (signal !== undefined && tagOf(signal) !== 'AbortSignal')
     throw new TypeError(`signal: expected an AbortSignal, got ${kindOf(signal)}`);
 }
-
-/**
- * Any value for a message: String throws where an object has no prototype, JSON.stringify at a BigInt.
- * @param {unknown} value
- */
-const printed = (value) =>
-  typeof value === 'function' ? 'a function' : Object(value) === value ? 'an object' : String(value);

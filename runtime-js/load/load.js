@@ -39,6 +39,7 @@ export { cacheOf } from '../fetch/keep_files.js';
  * @property {FileSpec[]} [tokenizers] for text
  * @property {import('../texts/texts.js').TextSpec} [text] that runs take in place of inputs
  * @property {import('../answers/answers.js').AnswerSpec[]} [answers] that runs return in place of outputs
+ * @property {import('../generate/generate.js').GenerateSpec} [generate] how runs give tokens
  * @property {Record<string, number>} weightTypes bytes by the type of the elements
  * @property {(FileSpec & { offset: number })[]} weights
  * @property {Part[]} backends in order of preference
@@ -173,8 +174,30 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
       return Object.fromEntries(answers?.of(named, pictures) ?? named);
     };
   // <states>
+  /** @type {import('./sessions.js').GenerateIn | undefined} */
+  let generateIn;
+  // </states>
+  // <generate>
+  const texting = manifest.text && {
+    ...optional.pieces,
+    spec: manifest.text,
+    tokenizer: /** @type {any} */ (tokenizers?.list[manifest.text.tokenizer]),
+  };
+  if (manifest.generate)
+    generateIn = (own, left) => optional.generate.open({ manifest, use, info, texting }, own, left);
+  // </generate>
+  // <states>
   const sessions =
-    manifest.states && optional.states.open({ manifest, use, life: life.signal, info, sizes: optional.sizes, runIn });
+    manifest.states &&
+    optional.states.open({
+      manifest,
+      use,
+      life: life.signal,
+      info,
+      sizes: optional.sizes,
+      runIn,
+      generateIn,
+    });
   // </states>
   const model = {
     inputs: inputs.map(publish),
@@ -211,6 +234,9 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   // <states>
   sessions?.extend(/** @type {any} */ (model));
   // </states>
+  // <generate>
+  if (manifest.generate) optional.generate.hide(/** @type {any} */ (model));
+  // </generate>
   return /** @type {any} */ (model);
 }
 

@@ -15,9 +15,15 @@ import { queueRuns } from './queue_runs.js';
 /** @typedef {(number | undefined)[]} Lengths scalars of dimensions, those that states have */
 /**
  * @typedef {object} Own what a run needs of its session
- * @property {(values: unknown, start: (inputs: Input[], scalars: number[]) => any[] | Promise<any[]>, signal?: AbortSignal) =>
- *   Promise<any[]>} begin
+ * @property {(values: unknown, start: (inputs: Input[], scalars: number[]) => any[] | Promise<any[]>, signal?: AbortSignal,
+ *   complete?: Complete) => Promise<any[]>} begin
+ * @property {() => Promise<void>} reset
+ * @property {number} changes how often its states have become others
  */
+/** @typedef {(values: any, position: number) => any} Complete what a run is given, in its turn: `position` is that before it */
+/** @typedef {import('../generate/generate.js').Left} Left */
+/** @typedef {(own: Own, left?: Left) => ReturnType<typeof import('../generate/generate.js').generate.open>} GenerateIn */
+
 /**
  * @typedef {object} Shared what the sessions of a model have in common
  * @property {Pick<import('./load.js').Manifest, 'inputs' | 'outputs' | 'dimensions' | 'states' | 'measured'>} manifest
@@ -26,12 +32,13 @@ import { queueRuns } from './queue_runs.js';
  * @property {{ backend: string, worker: boolean, memoryBytes: number }} info
  * @property {typeof import('../values/bind_sizes.js').sizes} [sizes]
  * @property {(own: Own) => Model['run']} runIn
+ * @property {GenerateIn} [generateIn] of models that give tokens
  */
 
 const BROKEN = 'a run failed, and what it left of the states is undefined: reset() or loadState() first';
 
 /** @param {Shared} shared */
-function open({ manifest, use, life, info, sizes, runIn }) {
+function open({ manifest, use, life, info, sizes, runIn, generateIn }) {
   const { inputs: specs, outputs, dimensions = [], states = [], measured = [] } = manifest;
   const zeros = dimensions.map(({ after }) => (after === undefined ? undefined : 0));
   const growing = zeros.indexOf(0);
@@ -98,8 +105,10 @@ function open({ manifest, use, life, info, sizes, runIn }) {
    * @param {Lengths} held sizes of states that runs before have decided
    * @param {number} runs
    * @param {boolean} pristine whether the states are as at the start
+   * @param {number} changes
+   * @param {Left} [left] by `generate`
    */
-  function create(number, lengths = zeros, held = [], runs = 0, pristine = true) {
+  function create(number, lengths = zeros, held = [], runs = 0, pristine = true, changes = 0, left = undefined) {
     const end = new AbortController();
     const endWithModel = () => end.abort(life.reason);
     life.addEventListener('abort', endWithModel);
@@ -111,12 +120,13 @@ function open({ manifest, use, life, info, sizes, runIn }) {
       if (broken) throw new StateLostError('state-lost', broken);
     };
     /** @type {Own['begin']} */
-    const begin = async (values, start, signal) => {
+    const begin = async (values, start, signal, complete) => {
       const given = waiting++ || pristine ? copied(values) : values;
       /** @param {Input[]} _ */
       const run = async (_) => {
         checkWhole();
-        const { values: inputs, scalars } = checkInputs(specs, given, info, dimensions, sizes, lengths);
+        const whole = complete ? complete(given, kept.position) : given;
+        const { values: inputs, scalars } = checkInputs(specs, whole, info, dimensions, sizes, lengths);
         const [before, next] = [lengths, leftBy(scalars)];
         checkRoom(before, next);
         dimensions.forEach(({ name, multiple }, i) => {
@@ -126,6 +136,7 @@ function open({ manifest, use, life, info, sizes, runIn }) {
         });
         if (!next.some(Number.isNaN)) lengths = next;
         runs++;
+        changes++;
         if (fixed.length) broken = BROKEN;
         try {
           const carry = async () => start(inputs, [...scalars, number]);
@@ -176,13 +187,15 @@ function open({ manifest, use, life, info, sizes, runIn }) {
       lengths = own;
       held = others;
       runs = 0;
+      changes++;
       broken = '';
     };
 
     const fork = () =>
       inTurn(async () => {
         checkWhole();
-        return create(await make('copy', [], [], undefined, number), lengths, held, runs, pristine);
+        const copy = await make('copy', [], [], undefined, number);
+        return create(copy, lengths, held, runs, pristine, changes, generating?.left());
       });
 
     const kept = {
@@ -220,6 +233,7 @@ function open({ manifest, use, life, info, sizes, runIn }) {
           const { position } = kept;
           if (!(Number.isInteger(rows) && rows >= 0 && rows <= position && rows % multiple === 0))
             throw new RangeError(`rewind(${rows}): the states have ${position} rows (${name})`);
+          changes++;
           lengths = lengths.map((length, i) => (i === growing ? (position - rows) / multiple : length));
         }),
       fork: async () => (await fork()).session,
@@ -230,8 +244,19 @@ function open({ manifest, use, life, info, sizes, runIn }) {
       end.abort(new RunError('disposed', 'the session was disposed of'));
       await act()([], [], 'drop', number);
     };
-    const session = withAll({ run: runIn({ begin }), dispose }, kept);
-    return { begin, kept, fork, session };
+    /** @type {Own} */
+    const own = {
+      begin,
+      reset: kept.reset,
+      get changes() {
+        return changes;
+      },
+    };
+    const generating = generateIn?.(own, left);
+    if (generating) Object.assign(kept, { generate: generating.generate });
+    const run = generating?.runIn(runIn) ?? runIn(own);
+    const session = withAll({ run, dispose }, kept);
+    return { ...(generating?.own ?? own), kept, fork, session };
   }
 
   const first = create(0);

@@ -10,6 +10,13 @@ export const kindOf = (value) => {
 };
 
 /**
+ * Any value for a message: String throws where an object has no prototype, JSON.stringify at a BigInt.
+ * @param {unknown} value
+ */
+export const printed = (value) =>
+  typeof value === 'function' ? 'a function' : Object(value) === value ? 'an object' : String(value);
+
+/**
  * @param {string} what the callee, for messages
  * @param {unknown} object
  * @param {readonly string[]} names

@@ -12,9 +12,10 @@ import { elementOf, lengthOf, typedArray } from './dtypes.js';
  *   run leaves of it in a state, and `limit` the most that it may leave
  * @typedef {{ scalar: number, text: string }} Refusal a branch that does not fit the sizes that the model is compiled for: a
  *   run that takes it leaves another number than 0 in the scalar
- * @typedef {{ name: string, dtype: string, shape: readonly Size[], picture?: number, sound?: number, text?: import('../model.js').TensorInfo['text'] }} Spec
+ * @typedef {{ name: string, dtype: string, shape: readonly Size[], picture?: number, sound?: number, text?: import('../model.js').TensorInfo['text'],
+ *   sampling?: 'options' | 'counts' | 'draws' | 'byCount' | 'byMass' }} Spec
  *   `picture`: the most rows and columns of pictures, which fill it; `sound`: the rate of sounds, which fill it; `text`: what of
- *   a text fills it
+ *   a text fills it; `sampling`: what it has of how a token is chosen
  */
 
 /** @type {Readonly<Record<string, (a: number, b: number, c: number) => number>>} */

@@ -1,0 +1,100 @@
+"""`generate` of a decoder in a page: in its worker, by messages and by shared memory, and on the page's own thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import onnx
+import pytest
+import webnn_compile
+from compiled import ROOT, compile_site
+from devices import value
+from documentation import blocks, documented_policy
+from harness import open_page
+from made_tokenizers import need_package, written
+from played_generation import (
+    END,
+    KEPT,
+    SIZES,
+    STOP,
+    TOKENS,
+    WRITING,
+    argument,
+    check_kept,
+    check_tokens,
+    check_writing,
+)
+from playwright.sync_api import Page
+from server import ISOLATION, Site, serve
+from small_decoder import small_decoder
+
+POLICY = documented_policy("deploying.md", "content-security-policy")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("generate")
+    onnx.save(small_decoder(), made / "decoder.onnx")
+    return compile_site(made / "decoder.onnx", made / "site", *SIZES, "--generate", "top=3", "--targets", "wasm")
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "isolated"])
+def served(folder: Path, request: pytest.FixtureRequest) -> Iterator[Site]:
+    with serve(folder, headers=ISOLATION if request.param else {}) as site:
+        yield site
+
+
+def test_tokens_are_those_of_the_reference(page: Page, served: Site) -> None:
+    open_page(page, served)
+    check_tokens(value(page, TOKENS, argument(backend="wasm")), top=3)
+
+
+@pytest.mark.parametrize("worker", [True, False])
+def test_it_goes_on_stops_and_says_why_it_does_not_go_on(page: Page, served: Site, worker: bool) -> None:
+    open_page(page, served)
+    check_kept(value(page, KEPT, argument(backend="wasm", worker=worker)))
+
+
+@pytest.fixture(scope="module")
+def writer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a model that writes text, with its site."""
+    made = tmp_path_factory.mktemp("writer")
+    onnx.save(small_decoder(words=420), made / "writer.onnx")
+    (made / "tokenizer.json").write_text(written("gpt2"))
+    package = ("--tokenizers", str(need_package()), "--text", str(made / "tokenizer.json"))
+    compile_site(made / "writer.onnx", made / "site", *SIZES, "--generate", "", "--targets", "wasm", *package)
+    return made
+
+
+@pytest.fixture
+def writing(writer: Path) -> Iterator[Site]:
+    with serve(writer / "site", headers={"Content-Security-Policy": POLICY}) as site:
+        yield site
+
+
+def test_text_is_that_of_python(page: Page, writer: Path, writing: Site) -> None:
+    made = webnn_compile.compile(
+        writer / "writer.onnx", generate=True, dims={"sequence_length": (1, 4)}, text=writer / "tokenizer.json"
+    )
+    open_page(page, writing)
+    check_writing(value(page, WRITING, argument() | {"stop": STOP, "end": END}), made, STOP, END)
+
+
+def test_documented_scripts(page: Page, writing: Site) -> None:
+    """The ten tokens of the second script of docs/generate.md are those of the first."""
+    first, second, third = (b.text for b in blocks(ROOT / "docs" / "generate.md") if b.language == "js")
+    open_page(page, writing)
+    script = f"""
+      const model = await bundle.load();
+      const printed = [];
+      const console = {{ log: (token) => printed.push(token) }};
+      {first}
+      {second}
+      {third}
+      return {{ printed, tokens, answer }};
+    """
+    found = value(page, script, {})
+    assert len(found["printed"]) == 20
+    assert found["tokens"] == found["printed"][:10]
+    assert found["answer"]
