@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 from documentation import PAGES, ROOT, headings, links
 
-OTHERS = [*ROOT.glob("*/README.md"), *ROOT.glob("*/*/DESIGN.md"), *ROOT.glob("*/DESIGN.md"), ROOT / "ARCHITECTURE.md"]
+OTHERS = [
+    *ROOT.glob("*/README.md"),
+    *ROOT.glob("examples/*/README.md"),
+    *ROOT.glob("*/*/DESIGN.md"),
+    *ROOT.glob("*/DESIGN.md"),
+    ROOT / "ARCHITECTURE.md",
+]
 
 
 @pytest.mark.parametrize("page", [*PAGES, *OTHERS], ids=lambda page: str(page.relative_to(ROOT)))
