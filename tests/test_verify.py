@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 import pytest
 import webnn_compile
+from decoder_models import CAUSAL_DECODERS, STEPS
 from drivers import need_driver
 from onnx import TensorProto
 from onnx_models import model, node, random
@@ -24,6 +25,7 @@ from webnn_compile.frontends.model_inputs import model_inputs
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.keep_states import keep_states
 from webnn_compile.program.program import TensorSpec
+from webnn_compile.program.states import StateFullError
 from webnn_compile.values.draw_inputs import random_input
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -306,3 +308,37 @@ def test_states_of_float16(tmp_path: Path) -> None:
     reference = reference_of(proto, dims, ["p=p2"], tmp_path)
     assert reference.runs[0].outputs["p2"].dtype == np.float16
     assert reference.compare(webnn_compile.compile(proto, dims=dims, states=["p=p2"])).error < 2e-3
+
+
+VERIFIED = ("gpt2-torchscript", "llama-genai-int4", "whisper-optimum-decoder_with_past_model")
+
+
+@pytest.mark.parametrize("name", VERIFIED)
+def test_decoders_of_exporters(name: str, tmp_path: Path) -> None:
+    """Four runs from the start on, and one of caches that are nearly full. Where onnxruntime has no more positions, the
+    sequence ends: of tables at positions, and of GroupQueryAttention's angles, the compiled model knows the end."""
+    decoder = next(d for d in (*CAUSAL_DECODERS, *STEPS) if d.file == name)
+    reference = reference_of(decoder.model, decoder.dims, None, tmp_path)
+    assert len(reference.runs) == 5
+    compiled: Any = webnn_compile.compile(decoder.model, dims=decoder.dims)
+    assert reference.compare(compiled).ok
+    limits = {d.limit for d in compiled.program.dimensions if d.limit is not None}
+    assert limits == (set() if decoder in STEPS else {256})
+
+
+def test_positions_of_rotary_embeddings_end_a_state() -> None:
+    nodes = [
+        node("RotaryEmbedding", ["x", "position_ids", "cos", "sin"], ["n"], domain="com.microsoft", num_heads=1),
+        node("Concat", ["past_0", "n"], ["present_0"], axis=1),
+        node("ReduceSum", ["present_0"], ["y"], keepdims=0),
+    ]
+    weights = {"cos": random((7, 2)), "sin": random((7, 2), 1)}
+    imports = [onnx.helper.make_opsetid("com.microsoft", 1)]
+    inputs = {"x": (1, "S", 4), "past_0": (1, "P", 4)}
+    proto = model(nodes, inputs, ["y", "present_0"], weights, imports=imports)
+    proto.graph.input.append(onnx.helper.make_tensor_value_info("position_ids", TensorProto.INT64, (1, "S")))
+    compiled: Any = webnn_compile.compile(proto, dims={"S": (1, 4), "P": (0, 20)})
+    compiled.run({"x": random((1, 4, 4))})
+    with pytest.raises(StateFullError, match="would become 8, and the model has 7 positions"):
+        compiled.run({"x": random((1, 4, 4))})
+    compiled.run({"x": random((1, 3, 4))})

@@ -32,6 +32,13 @@ USUAL = (
 """Names that exporters give to the caches of decoders: optimum, onnxruntime-genai, scripts of onnxruntime."""
 
 
+_TABLES = {"Gather": (1, 0), "RotaryEmbedding": (3, 1), "com.microsoft.RotaryEmbedding": (1, 2)}
+"""Operators that read rows of a table at positions: the inputs that these are, positions and table."""
+
+_QUERIES, _ANGLES = "com.microsoft.GroupQueryAttention", 7
+"""An operator that counts positions itself, and the input that is its table of angles."""
+
+
 def keep_states(graph: Graph, pairs: Sequence[str] | None, given: Sequence[str]) -> Graph:
     """`graph` with its states: `pairs`, IN=OUT with wildcards, or None for those of USUAL names. Their lengths follow
     from the runs before: inputs that only count, positions and masks, are made by the graph then, but for those in
@@ -72,6 +79,11 @@ def _with_states(graph: Graph, states: tuple[State, ...], lengths: Mapping[str, 
             rows = None if made.first is None else _rows_for(graph, value)
             if rows is not None:
                 graph = _limited(graph, rows)
+    for node in graph.nodes:
+        # Its positions are those of the states: it turns rows by what its tables of angles have for them.
+        table = node.inputs[_ANGLES] if node.op == _QUERIES and len(node.inputs) > _ANGLES else None
+        if table is not None and table in graph.constants:
+            graph = _limited(graph, graph.constants[table].shape[0])
     return graph
 
 
@@ -244,8 +256,8 @@ def _rows_for(graph: Graph, positions: Value) -> int | None:
         value, shift = open_.pop()
         for node in consumers.get(value, ()):
             (result,) = node.outputs[:1]
-            table = graph.constants.get(node.inputs[0]) if node.op == "Gather" and node.inputs[0] is not None else None
-            if table is not None and node.inputs[1] is value and not node.attributes.get("axis", 0):
+            table = _table(graph, node, value)
+            if table is not None:
                 found.append(table.shape[0] - shift)
             elif node.op in _SAME_ELEMENTS and node.inputs[0] is value and result is not None:
                 open_.append((result, shift))
@@ -256,10 +268,24 @@ def _rows_for(graph: Graph, positions: Value) -> int | None:
     return min(found, default=None)
 
 
+def _table(graph: Graph, node: Node, positions: Value) -> Array | None:
+    """The constant of which a node reads rows at `positions`."""
+    at, table = _TABLES.get(node.op, (0, 0))
+    if at >= len(node.inputs) or node.inputs[at] is not positions or node.attributes.get("axis", 0):
+        return None
+    value = node.inputs[table]
+    return None if value is None else graph.constants.get(value)
+
+
 def _limited(graph: Graph, rows: int) -> Graph:
     """`graph` whose states have at most so many rows after a run."""
-    dimensions = (replace(d, limit=rows) if d.after is not None and not _is_same(d) else d for d in graph.dimensions)
-    return replace(graph, dimensions=tuple(dimensions))
+
+    def limited(d: Dimension) -> Dimension:
+        if d.after is None or _is_same(d):
+            return d
+        return replace(d, limit=rows if d.limit is None else min(rows, d.limit))
+
+    return replace(graph, dimensions=tuple(map(limited, graph.dimensions)))
 
 
 def _fast(d: Dimension, dimensions: Sequence[Dimension]) -> Dimension:
