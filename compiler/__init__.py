@@ -7,6 +7,7 @@ from .compile_model import TARGETS, build_bundle, compile, quantize
 from .errors import InputError, InternalError, UnsupportedError, WebnnCompileError
 from .execution.load_library import LoadedModel, load
 from .frontends.model_inputs import Dim
+from .program.states import StateFullError
 
 __version__ = "0.1.0"
 
@@ -17,6 +18,7 @@ __all__ = [
     "InternalError",
     "LoadedModel",
     "Packaging",
+    "StateFullError",
     "UnsupportedError",
     "WebnnCompileError",
     "build_bundle",

@@ -11,6 +11,7 @@ from pathlib import Path
 import onnx
 import pytest
 from compiled import compile_site
+from decoders.tiny import tiny_decoder
 from documentation import ROOT, Block, blocks, unmarked
 from documented_models import classifier, encoder, listener, product
 from made_tokenizers import encoder as sentence_encoder
@@ -48,6 +49,7 @@ BUNDLES: dict[str, tuple[onnx.ModelProto, tuple[str, ...]]] = {
         sentence_encoder(256, ("batch_size", "sequence_length"), 384),
         (*("--dim", "batch_size=1..8", "--dim", "sequence_length=1..256"), "--pool", "mean", "--normalise", *TEXT),
     ),
+    "decoder": (tiny_decoder(), ("--dim", "batch=1", "--dim", "past=0..59", "--dim", "seq=1..5")),
     "product": (product(), ("--dim", "batch=1..4", "--dim", "length=1..16")),
 }
 SETTINGS: dict[str, tuple[Setting, ...]] = {
@@ -63,6 +65,7 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
         Setting("encoder", LOAD + "const mask = new BigInt64Array(12);\n"),
         Setting("product", LOAD + "const data = new Float32Array(3 * 5 * 64);\n", "y.shape.join() === '3,5,64'"),
     ),
+    "states": (Setting("decoder", after="model.position === 0 && fork.position === 4 && next.logits.length === 37"),),
     "deploying": (
         Setting("digits", after="typeof cache.size === 'function'"),
         Setting("digits", after="(await load()).backend === 'wasm'"),
