@@ -55,6 +55,7 @@ def write_decoder(size: DecoderSize, backends: Sequence[str]) -> None:
         tuple(backends),
         dims={"past_sequence_length": (0, size.positions - 1), "sequence_length": (1, LONGEST)},
         out=_bundle(),
+        generate=True,
         golden=False,
         force=True,
     )
@@ -73,7 +74,7 @@ def _url(path: Path) -> str:
 
 
 def measure_decoder(job: DecoderJob) -> dict[str, Any]:
-    """What page/decoder.js gives, or "failed", why not: in a process of its own."""
+    """The figures of page/decoder.js, or "failed", why not: in a process of its own."""
     return in_process("decode", asdict(job), 900)
 
 
@@ -126,8 +127,7 @@ def measure_decoders(jobs: Sequence[DecoderJob], rounds: int, say: Callable[[str
 
 
 def bytes_of_step(size: DecoderSize, rows: int) -> int:
-    """What a step reads: all weights but the tables of tokens and positions, of which it reads one row each, and its
-    caches."""
+    """The bytes that a step reads: its caches, and all weights but tables, of which it reads one row each."""
     width = size.width
     weights = size.layers * 12 * width**2 + width * size.words + (4 * size.layers + 4) * width
     return 4 * (weights + 2 * size.layers * width * (rows + 1))
