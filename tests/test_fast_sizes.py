@@ -137,11 +137,13 @@ def test_outputs_that_are_one_tensor_for_the_fast_size() -> None:
         assert_close(compiled.run(feeds), onnxruntime_results(made, feeds))
 
 
-def test_states_are_the_same_memory() -> None:
+@pytest.mark.parametrize("target", ["native", "wasm", "webgpu", "webgl"])
+def test_states_are_the_same_memory(target: str) -> None:
     """Rows that runs of either kind add follow each other, and take no copies."""
+    need_driver(target)
     made = products_with_states()
     dims: dict[str, Any] = {"batch": 1, "n": Dim(1, 4, fast=1), "m": (0, 16)}
-    kept: Any = webnn_compile.compile(made, dims=dims, states=["past_rows=present_rows"])
+    kept: Any = webnn_compile.compile(made, target, dims=dims, states=["past_rows=present_rows"])
     past = np.zeros((0, 96), np.float32)
     for n in (3, 1, 1, 4, 1, 2, 1):
         x = random((1, n, 96), len(past))
