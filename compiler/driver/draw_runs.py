@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..errors import InputError
-from ..graph.ir import Graph
+from ..graph.ir import Graph, Node
 from ..graph.keep_states import Counted, made_inputs
+from ..graph.split_merged import BRANCH
 from ..ir.nodes import Expr, Scalar
 from ..ir.sizes import number, scalars_of, value_of
 from ..program.dimensions import Dimension
@@ -24,15 +25,28 @@ Array = np.ndarray
 @dataclass(frozen=True, slots=True)
 class Kept:
     """Pairs of states, with the `specs` of their inputs, and the inputs of the source that are `made` of their
-    lengths."""
+    lengths. Those in `same` stay as they are, but for a first run of a model that has such (`merged`)."""
 
     pairs: tuple[State, ...] = ()
     specs: tuple[TensorSpec, ...] = ()
     made: Mapping[str, Counted] = field(default_factory=dict)
+    same: frozenset[str] = frozenset()
+    merged: bool = False
 
-    def left(self, outputs: Mapping[str, Array]) -> dict[str, Array]:
-        """The states that a run with these outputs leaves, by the names of their inputs."""
-        return {s.before: outputs[s.after] for s in self.pairs}
+    def inputs(self, scalars: Mapping[Scalar, int], states: Mapping[str, Array]) -> dict[str, Array]:
+        """What the source is given besides in a run of these sizes that finds these states."""
+        made = {name: counted.array(scalars) for name, counted in self.made.items()}
+        return {**made, BRANCH: np.array([not self._is_first(states)])} if self.merged else made
+
+    def results(self, states: Mapping[str, Array], outputs: Mapping[str, Array]) -> dict[str, Array]:
+        """The outputs of a run that found these states, what it leaves of them among these: of what stays the source
+        gives nothing."""
+        same = frozenset() if self._is_first(states) else self.same
+        return {**outputs, **{s.after: states[s.before] for s in self.pairs if s.before in same}}
+
+    def left(self, results: Mapping[str, Array]) -> dict[str, Array]:
+        """The states that a run with these results leaves, by the names of their inputs."""
+        return {s.before: results[s.after] for s in self.pairs}
 
     def sizes(
         self, dimensions: Sequence[Dimension], sizes: Mapping[Scalar, int], states: Mapping[str, Array]
@@ -47,6 +61,10 @@ class Kept:
             return None
         return scalars
 
+    def _is_first(self, states: Mapping[str, Array]) -> bool:
+        """Whether a run that finds these states computes those that stay."""
+        return self.merged and not any(a.size for name, a in states.items() if name not in self.same)
+
     def scalars(self) -> tuple[Scalar, ...]:
         """Scalars of the states' shapes."""
         return scalars_of(*(n for s in self.specs for n in s.shape if isinstance(n, Expr)))
@@ -59,7 +77,13 @@ def kept_of(graph: Graph) -> Kept:
     """States of the model `graph`, before its passes."""
     before = {s.before for s in graph.states}
     specs = (TensorSpec(v.name, v.dtype, v.shape, 0) for v in graph.inputs if v.name in before)
-    return Kept(graph.states, tuple(specs), made_inputs(graph))
+    makers = {v.name: n for n in graph.nodes if n.op == "Identity" for v in n.outputs if v is not None}
+    same = (s.before for s in graph.states if s.after in makers and _reads(makers[s.after], s.before))
+    return Kept(graph.states, tuple(specs), made_inputs(graph), frozenset(same), graph.first is not None)
+
+
+def _reads(node: Node, name: str) -> bool:
+    return any(v is not None and v.name == name for v in node.inputs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,14 +148,14 @@ class Reference:
                         break
                     feeds, own = draw(scalars)
                     nearby = {name: perturb(a, halves=halves) for name, a in (own | near).items()}
-                    also = fixed | {name: counted.array(scalars) for name, counted in kept.made.items()}
+                    also = fixed | kept.inputs(scalars, states)
                     try:
-                        outputs = _run(exact, own | states | also)
+                        outputs = kept.results(states, _run(exact, own | states | also))
                     except Exception:  # onnxruntime's exceptions share no base class
                         if not self.runs or not kept.pairs:
                             raise
                         break  # where the states are longer than the model has positions, say
-                    perturbed = _run(other, nearby | also)
+                    perturbed = kept.results(near, _run(other, nearby | also))
                     sensitivity = max(sensitivity, *(largest_error(perturbed[n], a) for n, a in outputs.items()))
                     self.runs.append(_Run(feeds, outputs, begin))
                     begin, states, near = None, kept.left(outputs), kept.left(perturbed)
