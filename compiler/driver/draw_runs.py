@@ -34,7 +34,7 @@ class Kept:
     merged: bool = False
 
     def inputs(self, scalars: Mapping[Scalar, int], states: Mapping[str, Array]) -> dict[str, Array]:
-        """What the source is given besides in a run of these sizes that finds these states."""
+        """Inputs that the source is given besides in a run of these sizes that finds these states."""
         made = {name: counted.array(scalars) for name, counted in self.made.items()}
         return {**made, BRANCH: np.array([not self._is_first(states)])} if self.merged else made
 

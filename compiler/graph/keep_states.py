@@ -212,9 +212,10 @@ class Counted:
 
 
 def pass_states(graph: Graph) -> Graph:
-    """`graph` with its states as inputs and outputs of each run, whose shapes say how long they are."""
-    dimensions = tuple(replace(d, after=None, limit=None) for d in graph.dimensions)
-    return replace(graph, states=(), dimensions=dimensions) if graph.states else graph
+    """`graph` with its states as inputs and outputs of each run, whose shapes say how long they are, and one kind of
+    runs: none is the first of a sequence, and none of a fast size."""
+    dimensions = tuple(replace(d, after=None, limit=None, fast=None) for d in graph.dimensions)
+    return replace(graph, states=(), dimensions=dimensions, first=None)
 
 
 def grown_states(graph: Graph) -> tuple[str, ...]:
