@@ -11,6 +11,7 @@ import numpy as np
 import onnx
 import pytest
 from compiled import compile_site
+from decoders.tiny import tiny_decoder
 from digits import MODEL
 from onnx import TensorProto, helper, numpy_helper
 from onnx_models import random
@@ -64,6 +65,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     compile_site(folder / "lookup.onnx", folder / "without", "--dim", "n=1..50", "--golden=off", "--targets", "wasm")
     compile_site(folder / "lookup.onnx", folder / "tampered", "--dim", "n=1..50", "--golden=on", "--targets", "wasm")
     tamper(folder / "tampered" / "bundle")
+    onnx.save(tiny_decoder(), folder / "decoder.onnx")
+    sizes = ("--dim", "batch=1", "--dim", "past=0..59", "--dim", "seq=1..5")
+    compile_site(folder / "decoder.onnx", folder / "decoder", *sizes, "--golden=on")
     with serve(folder, headers={"Content-Security-Policy": STRICT_CSP}) as served:
         yield served
 
@@ -75,7 +79,7 @@ def opened(page: Page, site: Site, name: str) -> Locator:
     return page.locator("#measured tr")
 
 
-@pytest.mark.parametrize("name", ["digits", "lookup"])
+@pytest.mark.parametrize("name", ["digits", "lookup", "decoder"])
 def test_each_backend_passes(page: Page, site: Site, name: str) -> None:
     """By keyboard; the file is fetched for the test alone."""
     site.requests.clear()

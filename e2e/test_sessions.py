@@ -113,7 +113,7 @@ def test_the_bundles_page_shows_the_position_and_resets_it(page: Page, folder: P
     with serve(folder) as site:
         page.goto(site.url + "bundle/index.html")
         page.get_by_text("Ready, on wasm").wait_for()
-        shown = page.locator("output")
+        shown = page.locator("#position")
         assert shown.text_content() == "0"
         assert page.get_by_label("past", exact=True).count() == 0
         assert page.locator("#inputs tr").count() == 1
@@ -123,7 +123,7 @@ def test_the_bundles_page_shows_the_position_and_resets_it(page: Page, folder: P
         page.get_by_text("Done, on wasm").wait_for()
         assert shown.text_content() == "6"
         page.get_by_role("button", name="Reset").click()
-        page.wait_for_function("document.querySelector('output').textContent === '0'")
+        page.wait_for_function("document.querySelector('#position').textContent === '0'")
         set_number(page, "Runs", 100)
         page.get_by_role("button", name="Run", exact=True).click()
         page.get_by_text("StateFullError: the state is full").wait_for()

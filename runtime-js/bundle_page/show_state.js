@@ -9,7 +9,7 @@
  */
 export function showState(model, place, alone) {
   const growing = model.dimensions.find(({ after }) => after !== undefined);
-  const position = document.createElement('output');
+  const position = Object.assign(document.createElement('strong'), { id: 'position' });
   const button = Object.assign(document.createElement('button'), { type: 'button', textContent: 'Reset', id: 'reset' });
   const label = document.createElement('label');
   label.append(`Position${growing ? ` (${growing.name}, at most ${growing.most} before a run)` : ''} `, position);

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from webnn_compile.bundle.link_runtime import link_runtime, read_runtime
+from webnn_compile.bundle.link_runtime import keep_parts, link_runtime, read_runtime
 from webnn_compile.errors import InternalError
 
 
@@ -67,3 +67,16 @@ def test_linked_scripts_parse(tmp_path: Path) -> None:
             done = subprocess.run(["node", "--check", path], capture_output=True, text=True)
             assert done.returncode == 0, done.stderr
             assert b"/**" not in file.data
+
+
+def test_sections_are_left_out_where_they_are_not_needed() -> None:
+    sources = read_runtime()
+    with_states, without = (keep_parts(sources, ["wasm"], parts) for parts in (["states"], []))
+    marks = re.compile(r"^ *// </?states>", re.MULTILINE)
+    named = {name for name, text in sources.items() if marks.search(text)}
+    assert {"load.js", "start_wasm.js", "errors.js", "model.d.ts"} <= named
+    for name in named:
+        assert not marks.search(with_states[name] + without[name])
+        assert len(without[name]) < len(with_states[name]) < len(sources[name])
+    assert "StateFullError" in with_states["errors.js"]
+    assert "StateFullError" not in without["errors.js"]

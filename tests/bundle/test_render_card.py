@@ -6,11 +6,16 @@ import html
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tiny_artifact import copy_artifact, tiny_artifact
 from webnn_compile.bundle import Artifact, Packaging, render_bundle
+from webnn_compile.dtypes import F32
+from webnn_compile.ir.nodes import Scalar
+from webnn_compile.program.dimensions import Dimension
+from webnn_compile.program.program import TensorSpec
 
 
 def card(artifact: Artifact, packaging: Packaging) -> tuple[dict[str, str], dict[str, str]]:
@@ -28,6 +33,20 @@ def test_facts() -> None:
     assert {k: v for k, v in facts.items() if k != "Files"} == {**dict(said), "Licence": "MIT", "Weights": weights}
     assert facts["Files"].startswith("weights 8.2 kB, WebAssembly ")
     assert "Licence" not in card(tiny_artifact(), Packaging())[0]
+
+
+def test_states() -> None:
+    past = Scalar("past", 10)
+    plain = tiny_artifact()
+    artifact = replace(
+        plain,
+        backends=tuple(replace(part, scalars={past: 0}) for part in plain.backends),
+        states=(TensorSpec("a", F32, (past, 8), 0, (12, 8)), TensorSpec("b", F32, (4,), 384)),
+        dimensions=(Dimension("past", past, after=past + 2),),
+    )
+    facts, _ = card(artifact, Packaging())
+    assert facts["Keeps between runs"] == "2 states, 400 bytes for each session, past 0 to 9 before a run"
+    assert "Keeps between runs" not in card(tiny_artifact(), Packaging())[0]
 
 
 def test_scripts_do_not_grow_by_the_card() -> None:

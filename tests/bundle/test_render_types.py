@@ -13,7 +13,10 @@ import pytest
 from device_artifacts import tiny_device_artifact
 from tiny_artifact import copy_artifact, tiny_artifact
 from webnn_compile.bundle import BundledAnswer, BundledText, write_bundle
-from webnn_compile.dtypes import DTYPES
+from webnn_compile.dtypes import DTYPES, F32
+from webnn_compile.ir.nodes import Scalar
+from webnn_compile.program.dimensions import Dimension
+from webnn_compile.program.program import TensorSpec
 
 TSC = Path(__file__).parents[2] / "node_modules" / ".bin" / "tsc"
 
@@ -245,3 +248,53 @@ export const read = (o: Outputs): [Uint16Array, BigUint64Array, Uint8Array] =>
 export { f16, u8, i64 };
 """
     assert check(tsc, tmp_path, source) == ""
+
+
+STATES = """
+import { load, StateFullError, StateLostError, type Session, type States } from './bundle/model.js';
+
+const model = await load();
+const position: number = model.position;
+const saved: States = await model.saveState();
+const shape: readonly [1, number, 8] = saved['past.0'].shape;
+await model.loadState(saved);
+await model.loadState({ 'past.0': new Float32Array(16), count: { data: new BigInt64Array(1), shape: [1] } });
+await model.rewind(1);
+const session: Session = await model.session();
+const { output } = await session.run({ input: new Float32Array(1024) });
+const fork: Session = await session.fork();
+await fork.reset();
+await fork.dispose();
+const after: string | undefined = model.dimensions[0]?.after;
+const full: 'state-full' = new StateFullError('state-full', '').code;
+const lost: 'state-lost' = new StateLostError('state-lost', '').code;
+export { position, shape, output, after, full, lost };
+"""
+ABSENT = ("model.reset()", "model.position", "model.session()", "model.dimensions[0]?.after")
+
+
+def test_consumer_of_a_model_with_states(tsc: Path, tmp_path: Path) -> None:
+    past = Scalar("past", 9)
+    states = (TensorSpec("past.0", F32, (1, past, 8), 0), TensorSpec("count", DTYPES["int64"], (1,), 512))
+    dimensions = (Dimension("past", past, after=past + 1),)
+    artifact = tiny_artifact()
+    backends = tuple(replace(part, scalars={past: 0}) for part in artifact.backends)
+    artifact = replace(artifact, states=states, dimensions=dimensions, backends=backends)
+    write_bundle(artifact, tmp_path / "bundle")
+    assert check(tsc, tmp_path, STATES) == ""
+    wrong = STATES + "await model.loadState({ 'past.0': new Float32Array(16) });"
+    assert "count" in check(tsc, tmp_path, wrong)
+
+
+def test_other_models_have_no_states(tsc: Path, tmp_path: Path) -> None:
+    write_bundle(tiny_artifact(), tmp_path / "bundle")
+    head = "import { load } from './bundle/model.js';\nconst model = await load();\n"
+    for expression in ABSENT:
+        assert "does not exist" in check(tsc, tmp_path, f"{head}export const x = {expression};"), expression
+    wrong = "import { StateFullError } from './bundle/model.js';\nexport { StateFullError };"
+    assert "no exported member" in check(tsc, tmp_path, wrong)
+    types = (tmp_path / "bundle" / "model.d.ts").read_text()
+    assert "<states>" not in types
+    scripts = "".join(path.read_text() for path in (tmp_path / "bundle").glob("*.js"))
+    assert "loadState" not in scripts
+    assert "StateFullError" not in scripts
