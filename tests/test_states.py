@@ -324,3 +324,13 @@ def test_names_alone_make_no_states() -> None:
     }
     model = webnn_compile.compile(replace(row, inputs=inputs, outputs=outputs).model)
     assert [s.name for s in model.program.inputs] == list(row.inputs)
+
+
+def test_timing_leaves_the_states() -> None:
+    """Runs that are timed all begin with what there is."""
+    model = _compiled(CELL, "webgl")
+    runs = list(CELL.runs(3))
+    model.run(runs[0][0])
+    assert model.time(runs[1][0], 0.01) > 0
+    np.testing.assert_allclose(model.save_state()["h"], runs[0][2]["h"], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(model.run(runs[1][0])["y"], runs[1][1]["y"], rtol=1e-4, atol=1e-5)

@@ -198,12 +198,17 @@ class DeviceModel(StatefulModel):
         return [(s.name, durations[id(s)]) for s in timed]
 
     def time(self, inputs: Mapping[str, object], seconds: float) -> float:
-        """Milliseconds of a run, without its inputs and outputs: the mean of as many as take `seconds`. Raises
-        InputError as `run` does."""
+        """Milliseconds of a run, without its inputs and outputs: the mean of as many as take `seconds`, of which each
+        begins with the states as they are now, which stay so. Raises InputError as `run` does."""
         runs, spent = 0, 0.0
+        session = self._own().fork() if self.program.states else None
         with self._lock:
             while not runs or spent < seconds:
-                self._upload(inputs)  # a run may use the memory of its inputs for other values
+                self._upload(inputs, session)  # a run may use the memory of its inputs for other values
+                if session is not None and not runs:
+                    assert isinstance(session.memory, SwappedStates)
+                    session.begin(self._scalars)
+                    self._states.bring(session.memory)
                 self._device.finish()
                 start = time.perf_counter()
                 self._play(self._steps, self._carry_out)
