@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -98,3 +99,34 @@ def test_documented_scripts(page: Page, writing: Site) -> None:
     assert len(found["printed"]) == 20
     assert found["tokens"] == found["printed"][:10]
     assert found["answer"]
+
+
+def set_number(page: Page, label: str, number: int) -> None:
+    """`fill` leaves what Firefox has in a field of a number."""
+    page.get_by_label(label).evaluate("(field, number) => { field.value = number; }", str(number))
+
+
+def test_the_bundles_page_writes(page: Page, writing: Site) -> None:
+    page.goto(f"{writing.url}bundle/index.html")
+    status, text = page.locator("#status"), page.locator("#written")
+
+    def wait(words: str) -> str:
+        status.filter(has_text=re.compile(words)).wait_for()
+        return text.text_content() or ""
+
+    wait("^Ready")
+    page.get_by_label("Prompt").fill("The quick")
+    set_number(page, "maxTokens", 12)
+    page.get_by_role("button", name="Generate").click()
+    first = wait("^Done, on wasm: [0-9]+ pieces")
+    assert first.startswith("The quick")
+    assert len(first) > len("The quick")
+    page.get_by_role("button", name="Go on").click()
+    more = wait("^Done, on wasm: [0-9]+ pieces")
+    assert more.startswith(first)
+    assert len(more) > len(first)
+    page.get_by_role("button", name="Run", exact=True).click()
+    wait("^Done, on wasm.$")
+    # Before the first token is there.
+    page.locator("#generating form").evaluate("(form) => { form.requestSubmit(); form.elements.stop.click(); }")
+    assert wait("^Done, on wasm: 0 pieces") == "The quick"

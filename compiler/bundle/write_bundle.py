@@ -72,7 +72,7 @@ def _optional_parts(artifact: Artifact) -> Iterator[str]:
     if artifact.golden:
         yield "selfTest"
     if artifact.generation is not None:
-        yield "generate"
+        yield from ("generate", "offerGenerating")
         if artifact.text is not None:
             yield "pieces"
     if artifact.tokenizers:

@@ -167,6 +167,7 @@ async function main() {
     return { ...inputs, ...given };
   };
   offerMeasuring(model, load, inputsNow, alone);
+  parts.offerGenerating?.(model, alone);
 
   async function run() {
     const runs = Math.max(1, /** @type {HTMLInputElement} */ (element('runs')).valueAsNumber || 1);
