@@ -73,8 +73,16 @@ async function startTheirs({ model, backend, threads, layers, heads, size, words
       const end = position + ids.length;
       const results = await session.run({
         input_ids: new ort.Tensor('int64', BigInt64Array.from(ids, BigInt), [1, ids.length]),
-        position_ids: new ort.Tensor('int64', integers(ids.length, (i) => position + i), [1, ids.length]),
-        attention_mask: new ort.Tensor('int64', integers(end, () => 1), [1, end]),
+        position_ids: new ort.Tensor(
+          'int64',
+          integers(ids.length, (i) => position + i),
+          [1, ids.length],
+        ),
+        attention_mask: new ort.Tensor(
+          'int64',
+          integers(end, () => 1),
+          [1, end],
+        ),
         ...past,
       });
       const token = likeliest(await results.logits.getData(), words);
@@ -111,7 +119,8 @@ export async function decode(job) {
   for (let i = 0; i < job.prompts + 1; i++) {
     await engine.begin(0);
     const start = performance.now();
-    for (let first = 0; first < ids.length; first += job.longest) await engine.step(ids.slice(first, first + job.longest));
+    for (let first = 0; first < ids.length; first += job.longest)
+      await engine.step(ids.slice(first, first + job.longest));
     if (i) prompts.push(performance.now() - start);
   }
   const facts = engine.facts();
