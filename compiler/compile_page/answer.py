@@ -91,7 +91,9 @@ def options_of(request: Request) -> Options:
     """The options of a build in a page: shaders alone, no files beside the model."""
     records, weights = request.get("records"), request.get("weights")
     return Options(
-        model_inputs(request.get("shapes"), request.get("dims")),
+        model_inputs(
+            request.get("shapes"), request.get("dims"), states=request.get("states"), given=request.get("given", ())
+        ),
         PICTURES.by_input(request.get("pictures", {})),
         SOUNDS.by_input(request.get("sounds", {})),
         answers_of(request.get("answers", ())),

@@ -30,7 +30,7 @@ export async function carryOut(now, inputs, sizes, download) {
   /** @type {Run} */
   const run = { built: now, scalars: [...sizes], inputs, pending: [] };
   // <states>
-  run.scalars.length = now.plan.dimensions.length; // without the session
+  if (now.plan.states) run.scalars.length = now.plan.dimensions.length; // without the session
   // </states>
   return finish(run, outputsOf(now, run, download), now.flush);
 }
@@ -147,7 +147,7 @@ export async function profile(now, inputs, sizes, repeat) {
     onCall: (call) => add(at(calls, call), performance.now() - began, 'wall'),
   };
   // <states>
-  run.scalars.length = now.plan.dimensions.length;
+  if (now.plan.states) run.scalars.length = now.plan.dimensions.length;
   // </states>
   /** @type {import('./play_steps.js').Flush} */
   const flush = async (started, reads) => {

@@ -13,6 +13,7 @@ from typing import Any
 import onnx
 import pytest
 from cli.command import SHAPE, contents, run
+from decoders.tiny import DIMS, tiny_decoder
 from onnx_models import model, node, random
 from page_requests import SHADERS, SHAPES, asked, boxes_and_scores, compiled, message_of
 from webnn_compile.answers.formats import DETECTORS
@@ -72,6 +73,22 @@ def test_sizes_of_each_run_give_the_files_of_the_command_line(
     assert ended.exit_code == 0, ended.output
     assert files == contents(tmp_path / "out")
     assert len(found["manifest"]["dimensions"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("request_", "options"),
+    [({}, ()), ({"states": []}, ("--state", "none")), ({"given": ["attention_mask"]}, ("--given", "attention_mask"))],
+)
+def test_states_are_those_of_the_command_line(
+    tmp_path: Path, request_: dict[str, Any], options: tuple[str, ...]
+) -> None:
+    onnx.save(tiny_decoder(), tmp_path / "tiny.onnx")
+    found, files = compiled(tmp_path / "tiny.onnx", shapes=None, dims=DIMS, **request_)
+    sizes = ("--dim", "batch=1", "--dim", "past=0..59", "--dim", "seq=1..5")
+    ended = run(tmp_path / "tiny.onnx", "--out", tmp_path / "out", *sizes, *SHADERS, *options)
+    assert ended.exit_code == 0, ended.output
+    assert files == contents(tmp_path / "out")
+    assert ("states" in found["manifest"]) == (request_.get("states") is None)
 
 
 def test_the_manifest_names_files_that_are_there(path: Path) -> None:

@@ -14,6 +14,7 @@ const isShape = (/** @type {any} */ shape) =>
   (Array.isArray(shape) || ArrayBuffer.isView(shape)) && sizes(shape).every(isExtent);
 const isFunction = (/** @type {any} */ value) => typeof value === 'function';
 const isText = (/** @type {any} */ value) => typeof value === 'string';
+const isTexts = (/** @type {any} */ v) => Array.isArray(v) && v.every(isText);
 const isPositive = (/** @type {any} */ n) => typeof n === 'number' && n > 0;
 /** @param {any} shape */
 const sizes = (shape) => Array.from(shape);
@@ -29,12 +30,14 @@ const OPTIONS = {
     (v) => isPlain(v) && Object.values(v).every(isDim),
     'sizes by name, or ranges, such as { batch: 1, length: [1, 512], width: [8, 512, 8] }',
   ],
+  states: [isTexts, "pairs such as ['hidden=hidden_out'], or none: []"],
+  given: [isTexts, "names of inputs, such as ['attention_mask']"],
   pictures: [
     isFormats,
     'formats by input, such as { image: "imagenet" }, or { image: { like: "unit", colours: "bgr" } }',
   ],
   sounds: [isFormats, 'formats by input, such as { audio: "whisper" }'],
-  answers: [(v) => Array.isArray(v) && v.every(isText), "a list such as ['classify,top=5']"],
+  answers: [isTexts, "a list such as ['classify,top=5']"],
   labels: [(v) => v instanceof File || (Array.isArray(v) && v.every(isText)), 'a File of labels, or a list of texts'],
   targets: [
     (v) => Array.isArray(v) && v.length > 0 && v.every((t) => TARGETS.includes(t)),

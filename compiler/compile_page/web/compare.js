@@ -53,11 +53,13 @@ export async function compareBackends({ compiled, targets, model, life }, inputs
  * @param {AbortSignal} signal
  */
 async function measure(model, inputs, signal) {
+  await model.reset?.(); // each run from the start
   let outputs = await model.run(inputs, { signal }); // the first one with these inputs does not count
   /** @type {number[]} */
   const times = [];
   const until = performance.now() + MILLISECONDS;
   do {
+    await model.reset?.();
     const began = performance.now();
     outputs = await model.run(inputs, { signal });
     times.push(performance.now() - began);

@@ -26,13 +26,17 @@ export class CompiledModel {
     this.files = files;
     this.report = report;
     // As the runtime's `load` has them, which is not there yet.
-    const { inputs, outputs, dimensions = [], answers = [] } = manifest;
+    const { inputs, outputs, answers = [] } = manifest;
+    const dimensions = /** @type {readonly Dimension[]} */ (manifest.dimensions ?? []);
     this.inputs = inputs.map(shown);
     this.outputs = describeAnswers(answers, outputs.map(shown));
-    this.dimensions = dimensions.map((/** @type {Dimension} */ { input, ...range }) => ({
-      ...range,
+    // Those of states are what runs have left: here each begins anew.
+    const decided = dimensions.filter(({ after }) => after === undefined);
+    this.dimensions = decided.map(({ name, least, most, multiple, input }) => ({
+      ...{ name, least, most, multiple },
       ...(input !== undefined && { input: inputs[input].name }),
     }));
+    this.hasStates = manifest.states !== undefined;
     /** @type {Model['inputShapes']} */
     this.inputShapes = (extents) => sizes.shapesFor(dimensions, inputs, extents);
     this.#manifest = manifest;

@@ -51,8 +51,9 @@ export function createModelView(choose) {
     /**
      * @param {Model} model
      * @param {number} ms that loading took
+     * @param {boolean} keeps something between runs
      */
-    show(model, ms) {
+    show(model, ms, keeps) {
       const info = model.info();
       section.dataset.backend = info.backend;
       facts = {
@@ -65,6 +66,7 @@ export function createModelView(choose) {
         precision: info.precision,
         kernels: count(info.kernels),
         start: `${milliseconds(ms)}, with a run to warm up`,
+        states: keeps ? 'kept between runs; here each run begins anew' : '',
       };
       showFacts(list, facts);
       say(problem, info.passedOver.map(({ backend, reason }) => `${backendName(backend)}: ${reason}`).join('\n'));

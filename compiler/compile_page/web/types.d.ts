@@ -57,6 +57,10 @@ export interface CompileOptions extends Common {
   shapes?: Readonly<Record<string, readonly (number | string)[]>>;
   /** How long the dimensions of a name are. What is left to each run then comes with the inputs of `run`. */
   dims?: Readonly<Record<string, Dim>>;
+  /** Outputs that are inputs of the next run, as --state has them; by default the caches of decoders by their usual names, [] for none. */
+  states?: readonly string[];
+  /** Inputs that runs are given, though they follow from states. */
+  given?: readonly string[];
   /** Formats of inputs that pictures fill, by name: 'imagenet', or an object such as { like: 'unit', colours: 'bgr' }. */
   pictures?: Readonly<Record<string, Format>>;
   /** Formats of inputs that sounds fill. */
@@ -150,8 +154,10 @@ export interface Report {
   heapBytes: number;
 }
 
-/** Its inputs, outputs and dimensions are those of the model that it loads. */
+/** Its inputs, outputs and dimensions are those of the model that it loads, but for lengths of states. */
 export interface CompiledModel extends Pick<Model, 'inputs' | 'outputs' | 'dimensions' | 'inputShapes'> {
+  /** Whether the model keeps states between runs. */
+  readonly hasStates: boolean;
   readonly name: string;
   /**
    * The files of the bundle by name: those that the command line writes with the same options and the same version of onnx

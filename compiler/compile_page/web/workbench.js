@@ -69,7 +69,7 @@ export function createWorkbench() {
       });
       if (signal.aborted) return void model.dispose();
       loaded = { model, compiled, targets, life: mine };
-      view.show(model, performance.now() - began);
+      view.show(model, performance.now() - began, compiled.hasStates);
       tryIt.show(model);
       results.prepare(model.outputs, compiled.name);
       clearProfile(); // it was of another backend
@@ -108,6 +108,7 @@ export function createWorkbench() {
   async function runOnce({ model, life: { signal } }) {
     next = undefined;
     const { values, what, picture } = tryIt.inputs();
+    await model.reset?.();
     const began = performance.now();
     const outputs = await model.run(values, { signal });
     const ms = performance.now() - began;
