@@ -153,6 +153,7 @@ WRONG: tuple[tuple[dict[str, Any], str, str], ...] = (
     ({"ids": [1], "maxTokens": -1}, "RangeError", "maxTokens: expected a whole number from 0, got -1"),
     ({"ids": [1], "resume": 1}, "TypeError", "resume: expected true or false, got number"),
     ({"ids": [1], "signal": {}}, "TypeError", "signal: expected an AbortSignal, got an object"),
+    ({"ids": [1], "inputs": [1]}, "TypeError", "inputs: expected an object of arrays, got a plain array"),
     ({"ids": [1], "beams": 2}, "TypeError", 'generate has no option "beams"'),
 )
 

@@ -141,3 +141,21 @@ def test_options_of_the_command_line_that_are_none(value: str, message: str, tmp
     done = run(tmp_path / "model.onnx", "--out", tmp_path / "bundle", "--targets", "wasm", "--generate", value)
     assert done.exit_code == 2
     assert message in " ".join(done.output.split())
+
+
+def test_other_inputs_are_those_of_each_run(tmp_path: Path) -> None:
+    model = small_decoder()
+    (head,) = (n for n in model.graph.node if "logits" in n.output)
+    head.output[0] = "raw"
+    model.graph.node.append(onnx.helper.make_node("Add", ["raw", "bias"], ["logits"]))
+    model.graph.input.append(onnx.helper.make_tensor_value_info("bias", onnx.TensorProto.FLOAT, [WORDS]))
+    bundle = written(model, tmp_path, *SIZES, "--generate", "")
+    script = (
+        OPEN
+        + """
+      const bias = new Float32Array(argument.words);
+      bias[5] = 1e6;
+      return all(model.generate({ ids: prompt, maxTokens: 4, inputs: { bias } }));
+    """
+    )
+    assert play(bundle, script, argument() | {"words": WORDS}) == [5] * 4
