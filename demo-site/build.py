@@ -1,4 +1,4 @@
-"""Builds the demo site: the page that reads digits, and a page for each purpose that a model is given for.
+"""Builds the demo site: pages that read digits and write text, and a page for each purpose that a model is given for.
 
 python demo-site/build.py --out site [--model classify=resnet18.onnx] [--model faces=ultraface.onnx]
 """
@@ -25,6 +25,8 @@ from webnn_compile.errors import InputError
 SOURCES = Path(__file__).resolve().parent
 DIGITS = SOURCES.parent / "examples" / "digits"
 READER = DIGITS / "resnet18_digits.onnx"
+WRITER = SOURCES.parent / "examples" / "writer" / "writer.onnx"
+WRITING = ("--generate", "--dim", "sequence_length=1..64", "--dim", "past_sequence_length=0..255")
 MADE = "site.json"
 """The list of the site's files and models, which also marks the folder."""
 NAV = '<nav aria-label="Demos" hidden></nav>'
@@ -122,6 +124,15 @@ def sample_files(folder: Path) -> list[BundleFile]:
     return [BundleFile(f"samples/{path.name}", path.read_bytes(), "page") for path in found]
 
 
+def writer_files(work: Path, options: tuple[str, ...]) -> Iterator[BundleFile]:
+    """The bundle of the decoder, and what its page has to know of it."""
+    backends = compile_model(WRITER, work, *WRITING, *options)
+    said = {entry.key: entry.value for entry in onnx.load(WRITER).metadata_props}
+    told = {"characters": said["characters"], "backends": backends}
+    yield BundleFile("writer.json", json.dumps(told).encode(), "page")
+    yield from files_below(work, "models/writer")
+
+
 def page_files(links: Mapping[str, str]) -> Iterator[BundleFile]:
     """The sources, each page of `links` (by address the text) with these links."""
     absent = {purpose.page for purpose in PURPOSES.values()} - set(links)
@@ -173,7 +184,8 @@ def build_site(
         backends = compile_model(READER, work / "bundle", *tuned, *options)
         compared = [{"title": "Digits", "folder": "bundle", "backends": backends}]
         files = list(files_below(work / "bundle", "bundle"))
-        links = {"index.html": "Digits"}
+        files += writer_files(work / "writer", options)
+        links = {"index.html": "Digits", "writer.html": "Write on"}
         for purpose, usual in PURPOSES.items():
             if purpose not in models:
                 continue

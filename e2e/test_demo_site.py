@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+import webnn_compile
 from check_pages import Seen, check_pages, need_axe
 from compiled import ROOT, shared_file
 from devices import need_backend
@@ -23,7 +24,7 @@ from playwright.sync_api import Browser, Page, expect
 from server import Site, serve
 from shared_pages import SharedPages, need_browser
 
-PAGES = ("index.html", "photographs.html", "faces.html", "enlarge.html", "backends.html", "tuning.html")
+PAGES = ("index.html", "writer.html", "photographs.html", "faces.html", "enlarge.html", "backends.html", "tuning.html")
 BUILD = ROOT / "demo-site" / "build.py"
 CAMERA = """(colour) => {
   const canvas = Object.assign(document.createElement('canvas'), { width: 64, height: 48 });
@@ -49,6 +50,18 @@ DROP = """async (colour) => {
   document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
 }"""
 """A file of a picture, of one colour, onto the page."""
+
+FILL = """([text, count, seed]) => {
+  document.getElementById('most').value = count;
+  document.getElementById('seed').value = seed;
+  const area = document.getElementById('text');
+  if (!area.value.startsWith(text)) area.value = text;
+  area.setSelectionRange(text.length, text.length);
+}"""
+"""Fills in the page that writes: the cursor is behind what the text begins with."""
+
+WRITER = ROOT / "examples" / "writer" / "writer.onnx"
+READY = "body[data-state=ready]"
 
 
 def classifier() -> onnx.ModelProto:
@@ -189,6 +202,53 @@ def test_enlarge(quiet: Page, site: Site, folder: Path) -> None:
 
 
 @pytest.mark.fresh_page
+def test_writer(quiet: Page, site: Site) -> None:
+    """The page writes what Python does, goes on from anywhere in the text, and where its states are full."""
+    made = webnn_compile.compile(
+        WRITER, generate=True, dims={"sequence_length": (1, 64), "past_sequence_length": (0, 255)}
+    )
+    quiet.goto(site.url + "writer.html")
+    need_backend(quiet, "webgl")
+    characters = quiet.evaluate("fetch('writer.json').then((response) => response.json())")["characters"]
+
+    def expected(text: str, count: int, seed: int) -> str:
+        ids = [characters.index(character) for character in text]
+        return text + "".join(characters[i] for i in made.generate(ids, max_tokens=count, temperature=0.7, seed=seed))
+
+    def write(text: str, count: int, seed: int, wanted: str) -> None:
+        quiet.evaluate(FILL, [text, count, seed])
+        quiet.click("#write")
+        expect(quiet.locator("#text")).to_have_value(wanted, timeout=30_000)
+        quiet.wait_for_selector(READY)
+
+    beginning = quiet.input_value("#text")
+    for backend in ("wasm", "webgl"):
+        quiet.select_option("#backend", backend)
+        quiet.wait_for_selector(READY)
+        expect(quiet.locator("#facts")).to_contain_text(f"{backend}, ")
+        first = expected(beginning, 40, 1)
+        write(beginning, 40, 1, first)
+        write(first, 20, 2, expected(first, 20, 2))
+        write(first[:-25], 20, 3, expected(first[:-25], 20, 3))
+        expect(quiet.locator("#facts")).to_contain_text(re.compile(r"characters\s*\d+ in a second"))
+
+    quiet.select_option("#backend", "wasm")
+    quiet.wait_for_selector(READY)
+    # The states have room for 256 characters, and one follows; then the last 128 go on.
+    full = expected(first, 257 - len(first), 4)
+    write(first, 357 - len(first), 4, full[:-128] + expected(full[-128:], 100, 4))
+
+    quiet.evaluate("() => { document.getElementById('text').value = 'caf\u00e9'; }")
+    quiet.click("#write")
+    expect(quiet.locator("#status")).to_have_text("The model knows no \u00e9: leave it out")
+    quiet.evaluate(FILL, ["The", 5000, 1])
+    quiet.click("#write")
+    quiet.click("#stop")
+    quiet.wait_for_selector(READY)
+    assert 3 < len(quiet.input_value("#text")) < 5003
+
+
+@pytest.mark.fresh_page
 def test_backends(quiet: Page, site: Site) -> None:
     quiet.goto(site.url + "backends.html")
     need_backend(quiet, "webgl")
@@ -263,4 +323,4 @@ def classified(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 def test_a_photograph_of_the_shared_ones(page: Page, classified: Site) -> None:
     choose(page, classified, "photographs.html", shared_file("photos/samoyed.jpg"))
     assert page.inner_text("#result").startswith("Samoyed")
-    assert page.locator("nav a").all_inner_texts() == ["Digits", "Photographs", "Backends", "Tuning"]
+    assert page.locator("nav a").all_inner_texts() == ["Digits", "Write on", "Photographs", "Backends", "Tuning"]
