@@ -495,6 +495,7 @@ export interface Model {
 
 /** Downloads the files beside model.js, checks them and starts the model; rejects with one of the errors below. */
 export function load(options?: LoadOptions): Promise<Model>;
+// </function>
 
 /** The files of this bundle that `load({ cache: true })` keeps in this browser. */
 export interface ModelCache {

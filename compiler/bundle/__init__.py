@@ -15,6 +15,7 @@ from .artifact import (
 )
 from .files import BundleFile
 from .folder import FolderKind, WrittenFile, check_free, write_folder
+from .functions import BundledFunction, check_function_names, check_functions_packaging, function_name, write_functions
 from .manifest import SHARD_BYTES, Manifest, make_manifest
 from .packaging import ESM, FORMATS, Packaging
 from .place_memory import MemoryLayout, place_memory
@@ -31,6 +32,7 @@ __all__ = [
     "Artifact",
     "BundleFile",
     "BundledAnswer",
+    "BundledFunction",
     "BundledGeneration",
     "BundledText",
     "DeviceArtifact",
@@ -45,11 +47,15 @@ __all__ = [
     "WasmArtifact",
     "WrittenFile",
     "check_free",
+    "check_function_names",
+    "check_functions_packaging",
     "find_package",
+    "function_name",
     "make_manifest",
     "place_memory",
     "render_bundle",
     "render_files",
     "write_bundle",
     "write_folder",
+    "write_functions",
 ]

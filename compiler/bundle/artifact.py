@@ -149,7 +149,8 @@ class Artifact:
     none may take. `pictures` are the inputs that pictures fill, with the most rows and columns of one, `sounds` those
     that sounds fill, with their rates, `text` says which text fills, `answers` what runs return in place of outputs.
     `golden` is a file by which the bundle's page checks results, empty without one. `states` are what each run finds as
-    the one before has left it, `generation` says how runs give tokens."""
+    the one before has left it, `generation` says how runs give tokens. `constants` are where those begin in `weights`,
+    in order, as far as they are known."""
 
     name: str
     inputs: tuple[TensorSpec, ...]
@@ -167,6 +168,7 @@ class Artifact:
     text: BundledText | None = None
     states: tuple[TensorSpec, ...] = ()
     generation: BundledGeneration | None = None
+    constants: tuple[int, ...] = ()
 
     @property
     def own_inputs(self) -> tuple[TensorSpec, ...]:

@@ -20,7 +20,7 @@ _PARTS = (
 )
 _PART = re.compile(r"^export (?:\{ (?:\w+ as )?(\w+) \} from .*|const (\w+) = [^;]*;)\n", re.MULTILINE)
 
-_SECTION = re.compile(r"^ *// <(states|generate|pieces)>\n(.*?)^ *// </\1>\n", re.MULTILINE | re.DOTALL)
+_SECTION = re.compile(r"^ *// <(states|functions|generate|pieces)>\n(.*?)^ *// </\1>\n", re.MULTILINE | re.DOTALL)
 
 
 def read_runtime() -> dict[str, str]:
@@ -54,7 +54,12 @@ def keep_parts(sources: Mapping[str, str], backends: Collection[str], others: Co
 
     parts = {name: kept(name, others) for name in _PARTS}
     whole = {**sources, **{name: kept(name, backends) for name in _BACKENDS}, **parts}
-    return {name: _SECTION.sub(lambda own: own[2] if own[1] in others else "", text) for name, text in whole.items()}
+    return {name: keep_sections(text, others) for name, text in whole.items()}
+
+
+def keep_sections(text: str, parts: Collection[str]) -> str:
+    """A script or types, of whose sections those of `parts` are left."""
+    return _SECTION.sub(lambda own: own[2] if own[1] in parts else "", text)
 
 
 def link_runtime(sources: Mapping[str, str], roots: Collection[str] = ()) -> dict[str, BundleFile]:

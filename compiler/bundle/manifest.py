@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from ..ir.nodes import Expr, Scalar
@@ -55,12 +56,15 @@ class Manifest:
         check_outputs(self.outputs, bind_sizes(self.dimensions, self.inputs, arrays), outputs)
 
 
-def make_manifest(artifact: Artifact, shard_bytes: int = SHARD_BYTES) -> Manifest:
-    """Raises InputError where the model exceeds wasm32's 4 GiB."""
-    shards = [
-        hashed_file("weights", "bin", artifact.weights[start : start + shard_bytes], "weights")
-        for start in range(0, len(artifact.weights), shard_bytes)
-    ]
+def make_manifest(artifact: Artifact, shard_bytes: int = SHARD_BYTES, bounds: Sequence[int] = ()) -> Manifest:
+    """The weights are in files of `shard_bytes` at most, and a file of its own begins at each of `bounds`, offsets in
+    order. Raises InputError where the model exceeds wasm32's 4 GiB."""
+    size = len(artifact.weights)
+    shards = {
+        start: hashed_file("weights", "bin", artifact.weights[start : min(start + shard_bytes, end)], "weights")
+        for begin, end in pairwise((0, *bounds, size))
+        for start in range(begin, end, shard_bytes)
+    }
     backends = [
         _wasm(artifact, part) if isinstance(part, WasmArtifact) else _device(artifact.name, part)
         for part in artifact.backends
@@ -72,7 +76,7 @@ def make_manifest(artifact: Artifact, shard_bytes: int = SHARD_BYTES) -> Manifes
         "inputs": [_tensor(spec, numbers) | _filled(artifact, spec) for spec in artifact.inputs],
         "outputs": [_tensor(spec, numbers) for spec in artifact.outputs],
         "weightTypes": dict(artifact.weight_types),
-        "weights": [{"offset": i * shard_bytes, **_file(shard)} for i, shard in enumerate(shards)],
+        "weights": [{"offset": start, **_file(shard)} for start, shard in shards.items()],
         "backends": [part for part, _ in backends],
     }
     if artifact.dimensions:
@@ -94,7 +98,7 @@ def make_manifest(artifact: Artifact, shard_bytes: int = SHARD_BYTES) -> Manifes
         fields["generate"] = own
     if artifact.answers:
         fields["answers"] = [_answer(artifact, answer, labels) for answer in artifact.answers]
-    files = (*(file for _, own in backends for file in own), *shards, *labels, *tokenizers)
+    files = (*(file for _, own in backends for file in own), *shards.values(), *labels, *tokenizers)
     return Manifest(fields, files, artifact.inputs, artifact.outputs, artifact.dimensions)
 
 

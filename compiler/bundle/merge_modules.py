@@ -167,7 +167,8 @@ def _file(
     for file in sorted({places[name] for name in (*outside, *later)}):
         names = [variable_of(target) for target in outside if places[target] == file]
         lines.append(f"import {{ {', '.join(names)} }} from './{file}';\n" if names else f"import './{file}';\n")
-    lines += [f"import {pattern} from './{t}';\n" for m in own for pattern, t in m.imports if t in STABLE_NAMES]
+    stable = [imported for m in own for imported in m.imports if imported[1] in STABLE_NAMES]
+    lines += [f"import {p if p.startswith('{') else f'* as {p}'} from './{t}';\n" for p, t in stable]
     lines.append(functions_of(own))
     if public:
         lines.append(f"export {{ {', '.join(map(variable_of, public))} }};\n")

@@ -19,7 +19,7 @@ static super switch this throw true try typeof undefined var void while with yie
 closed document event frames history length location name navigator opener origin parent screen self status top window
 Array Boolean Date Error Function Infinity JSON Map Math NaN Number Object Promise Set String Symbol WebAssembly Worker
 """
-_TAKEN = frozenset(_WORDS.split())
+TAKEN = frozenset(_WORDS.split())
 """Names that JavaScript reserves, or that a page has already."""
 
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
@@ -79,7 +79,7 @@ class Packaging:
             raise InputError("--global-name is for --format iife: ES modules have no global")
         if not _IDENTIFIER.fullmatch(name):
             raise InputError(f"--global-name {name}: give a name of JavaScript, letters, digits and _, such as digits")
-        if name in _TAKEN:
+        if name in TAKEN:
             raise InputError(f"--global-name {name} is taken in every page: give another one")
 
     def global_of(self, model: str) -> str:
@@ -87,7 +87,7 @@ class Packaging:
         if self.global_name is not None:
             return self.global_name
         name = re.sub(r"[^A-Za-z0-9_$]+", "_", model).strip("_") or "model"
-        return f"model_{name}" if name[0].isdigit() or name in _TAKEN else name
+        return f"model_{name}" if name[0].isdigit() or name in TAKEN else name
 
 
 ESM = Packaging()

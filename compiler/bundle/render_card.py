@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..text.escape import html_text
 from ..text.size import size
@@ -27,17 +27,40 @@ def render_card(
     page: str, artifact: Artifact, packaging: Packaging, files: Sequence[BundleFile], golden: BundleFile | None = None
 ) -> str:
     """The page with its places filled; `files` are those of the model, `golden` what it checks results by."""
+    return fill_page(
+        page,
+        name=artifact.name,
+        backends=" ".join(part.backend for part in artifact.backends),
+        golden="" if golden is None else f"./{golden.name}",
+        facts=facts_of(artifact, packaging, files),
+        snippets=_snippets(artifact, packaging),
+    )
+
+
+def fill_page(
+    page: str,
+    *,
+    name: str,
+    backends: str,
+    golden: str,
+    facts: Iterable[tuple[str, str]],
+    snippets: Mapping[str, str],
+    functions: str = "",
+) -> str:
+    """The page with its places filled; `functions` is HTML."""
     places = {
-        "name": html_text(artifact.name),
-        "backends": " ".join(part.backend for part in artifact.backends),
-        "golden": "" if golden is None else f"./{golden.name}",
-        "facts": "\n".join(_row(*fact) for fact in _facts(artifact, packaging, files)),
-        "snippets": "\n".join(_snippet(*s) for s in _snippets(artifact, packaging).items()),
+        "name": html_text(name),
+        "backends": backends,
+        "golden": golden,
+        "functions": functions,
+        "facts": "\n".join(_row(*fact) for fact in facts),
+        "snippets": "\n".join(_snippet(*s) for s in snippets.items()),
     }
     return _PLACE.sub(lambda place: places[place[1]], page)
 
 
-def _facts(artifact: Artifact, packaging: Packaging, files: Sequence[BundleFile]) -> Iterator[tuple[str, str]]:
+def facts_of(artifact: Artifact, packaging: Packaging, files: Sequence[BundleFile]) -> Iterator[tuple[str, str]]:
+    """Facts by name; `files` are those of the model."""
     yield from packaging.facts
     if packaging.licence:
         yield "Licence", packaging.licence

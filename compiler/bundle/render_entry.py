@@ -40,6 +40,33 @@ def render_entry(
     return "\n".join(lines) + "\n"
 
 
+def render_functions_entry(
+    manifests: Mapping[str, Manifest],
+    runtime: Mapping[str, BundleFile],
+    errors: Sequence[str],
+    base: str = "",
+    tokenizers: BundleFile | None = None,
+) -> str:
+    """As `render_entry`, of several models by name."""
+    locate = at_base(base) if base else _beside_module
+    package = f", () => import('./{tokenizers.name}')" if tokenizers else ""
+    lines = [
+        MARKER,
+        f"import {{ cacheOf as $cacheOf, functionsOf as $functionsOf, load as $load }} from "
+        f"'./{runtime['load.js'].name}';",
+        f"import {{ $errors }} from './{runtime[COMMON].name}';",
+        "",
+        f"export const {{ {', '.join(errors)} }} = $errors;",
+        "",
+        "const $manifests = {",
+        *(f"{name}: {render_manifest(manifest, locate)}," for name, manifest in manifests.items()),
+        "};",
+        "",
+        f"export const {{ load, cache, {', '.join(manifests)} }} = $functionsOf($load, $cacheOf, $manifests{package});",
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def render_load(declaration: str, start: str, tokenizers: str | None) -> str:
     """The public `load`; `tokenizers` is the function that gives the package, in a promise or not."""
     more = "" if tokenizers is None else f", {tokenizers}"

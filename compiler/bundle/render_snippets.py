@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from textwrap import indent
 
 from ..ir.sizes import capacity, shown
@@ -24,22 +25,22 @@ useEffect(() => {
 """The model in React, loaded in an effect: the page may be rendered on a server, and components come and go."""
 
 
-def render_run(artifact: Artifact) -> str:
-    """A run of `model`, and its results; of one that gives tokens these."""
+def render_run(artifact: Artifact, model: str = "model", outputs: str = "outputs") -> str:
+    """A run of `model`, and its results in `outputs`; of one that gives tokens these."""
     if artifact.generation is not None:
         prompt, shown = (
             ("ids: [1, 2, 3]", "token") if artifact.text is None else ("text: 'A sentence'", "piece of text")
         )
         return (
-            f"for await (const token of model.generate({{ {prompt}, maxTokens: 50 }})) {{\n"
+            f"for await (const token of {model}.generate({{ {prompt}, maxTokens: 50 }})) {{\n"
             f"  console.log(token); // a {shown} as soon as it is there\n}}\n"
         )
     given = [_input(artifact, spec) for spec in artifact.inputs if spec.name not in artifact.text_inputs]
     if artifact.text is not None:
         given = [f"{artifact.text.name}: 'A sentence.',", *given]
     inputs = "".join(f"  {line}\n" for line in given)
-    outputs = "".join(f"{_output(item)}\n" for item in artifact.results)
-    return f"const outputs = await model.run({{\n{inputs}}});\n{outputs}"
+    results = "".join(f"{outputs}{_output(item)}\n" for item in artifact.results)
+    return f"const {outputs} = await {model}.run({{\n{inputs}}});\n{results}"
 
 
 def render_page(artifact: Artifact, module: str) -> str:
@@ -69,6 +70,18 @@ def render_snippets(artifact: Artifact, module: str) -> dict[str, str]:
     }
 
 
+def render_functions_snippets(artifacts: Sequence[Artifact], module: str) -> dict[str, str]:
+    """Code for a bundle of several models, which is imported as `module`: all are loaded, or each by itself."""
+    runs = "".join(render_run(a, f"models.{a.name}", f"of_{a.name}") for a in artifacts)
+    page = f"{_load(module)}\nconst models = await load(); // downloads the weights of all\n{runs}"
+    first = artifacts[0].name
+    alone = f"import {{ {first} }} from {module!r};\n\nconst model = await {first}.load();\n"
+    return {
+        "Plain page": f'<script type="module">\n{indent(page, "  ")}</script>\n',
+        "One of the models": alone,
+    }
+
+
 def render_script_snippet(artifact: Artifact, name: str) -> dict[str, str]:
     """Code for a classic script that defines the global `name`."""
     run = indent(render_run(artifact), "    ")
@@ -95,7 +108,7 @@ def _output(item: TensorSpec | BundledAnswer) -> str:
         if isinstance(item, BundledAnswer)
         else _described(ARRAYS[item.dtype], item)
     )
-    return f"outputs{_member(item.name)}; // {line_comment(about)}"
+    return f"{_member(item.name)}; // {line_comment(about)}"
 
 
 def _member(name: str) -> str:

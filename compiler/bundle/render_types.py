@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from textwrap import indent
 
 from ..dtypes import BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, DType
 from ..errors import InternalError
@@ -32,8 +33,53 @@ Field = tuple[str, str, str]
 _MODEL = re.compile(r"^// <model>$.*?^// </model>\n", re.MULTILINE | re.DOTALL)
 
 
+_FUNCTION_ENDS = "// </function>\n"
+
+
 def render_types(artifact: Artifact, template: str) -> str:
     """The template with its marked part replaced."""
+    return _whole(artifact, template).replace(_FUNCTION_ENDS, "")
+
+
+def render_function_types(functions: Mapping[str, tuple[Artifact, str]], template: str) -> str:
+    """The types of several models by name, those of each in a namespace by a template of its own, and of what loads
+    all."""
+    general = template[: template.index("// <model>")]
+    tail = template.partition(_FUNCTION_ENDS)[2]
+    namespaces = []
+    for name, (artifact, template_of_own) in functions.items():
+        start = template_of_own.index("// <model>")
+        own = _whole(artifact, template_of_own)[start:].partition(_FUNCTION_ENDS)[0]
+        lines = indent(f"{own}export const cache: ModelCache;\n", "  ")
+        namespaces.append(f"/** The model {name}, and what loads it alone. */\nexport namespace {name} {{\n{lines}}}\n")
+    models = "".join(f"  readonly {name}: {name}.Model;\n" for name in functions)
+    infos = "".join(f" readonly {name}: {name}.Info;" for name in functions)
+    options = " & ".join(f"{name}.LoadOptions" for name in functions)
+    bundle = _BUNDLE.format(models=models, infos=infos, options=options, first=next(iter(functions)))
+    return "\n".join([general.rstrip("\n") + "\n", *namespaces, bundle, tail.lstrip("\n")])
+
+
+_BUNDLE = """\
+export type LoadOptions = {options};
+export type Progress = {first}.Progress;
+
+/** The models of this bundle. */
+export interface Models {{
+{models}  /** How each model runs, and why so. */
+  info(): {{{infos} }};
+  /** Frees the memory of all, and ends their workers; pending runs reject. */
+  dispose(): Promise<void>;
+}}
+
+/**
+ * Loads the models one after the other, all with these options: progress counts the weights of all. Where one cannot be
+ * loaded, those before it are disposed of.
+ */
+export function load(options?: LoadOptions): Promise<Models>;
+"""
+
+
+def _whole(artifact: Artifact, template: str) -> str:
     backends = " | ".join(f"'{part.backend}'" for part in artifact.backends)
     on_device = any(isinstance(part, DeviceArtifact) for part in artifact.backends)
     own = "\n".join(

@@ -57,7 +57,7 @@ def render_bundle(
     return render_files(artifact, make_manifest(artifact, shard_bytes), isolation=isolation, packaging=packaging)
 
 
-def _optional_parts(artifact: Artifact) -> Iterator[str]:
+def optional_parts(artifact: Artifact) -> Iterator[str]:
     """The parts that this model needs of files whose lines are parts."""
     if artifact.dimensions:
         yield "sizes"
@@ -97,7 +97,7 @@ def render_files(
     """The files of a bundle, from an artifact whose manifest is known."""
     if packaging.single_file:
         artifact = replace(artifact, golden=b"")  # a page from a disk can fetch no file
-    sources = keep_parts(read_runtime(), [part.backend for part in artifact.backends], list(_optional_parts(artifact)))
+    sources = keep_parts(read_runtime(), [part.backend for part in artifact.backends], list(optional_parts(artifact)))
     golden = hashed_file("golden", TEXT, artifact.golden, "page") if artifact.golden else None
     sources["index.html"] = render_card(sources["index.html"], artifact, packaging, manifest.files, golden)
     if isolation:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -20,8 +22,15 @@ from .explained import DEBUG, FILE, MODEL, explained
 from .model_options import model_options
 from .progress import Progress
 from .report_options import PeakOption, ProfileOption
+from .several_models import GivenModels, ModelsCommand, given_models, options_of_models
 from .terminal import error_console, say
-from .watch import FLAG, RepeatableCommand, repeat
+from .watch import FLAG, repeat
+
+if TYPE_CHECKING:
+    from ..driver.report_data import Report
+    from ..driver.work import Phase
+
+T = TypeVar("T")
 
 LIST = "list"
 """Value of `--dump` that lists the names of the stages."""
@@ -39,18 +48,16 @@ class SizeOption(click.ParamType[int]):
         return size
 
 
-def _needed(ctx: click.Context, param: click.Parameter, value: str | Path | None) -> str | Path:
+def _needed(ctx: click.Context, param: click.Parameter, value: T) -> T:
     """The value of an option that a build requires; the list of the stages needs none, --inspect no folder."""
     listed = ctx.params.get("dump") == LIST or (ctx.params.get("inspect") and param.name == "out")
-    if value is None and not listed:
+    if not value and not listed:
         raise click.MissingParameter(ctx=ctx, param=param)
-    return value or Path()
+    return value
 
 
-@click.command(
-    cls=RepeatableCommand, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
-)
-@click.argument("model", type=MODEL, metavar="MODEL", required=False, callback=_needed)
+@click.command(cls=ModelsCommand, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.argument("models", nargs=-1, metavar="MODEL...", required=False, callback=_needed)
 @click.option(
     "--out",
     type=FILE,
@@ -199,8 +206,8 @@ def _needed(ctx: click.Context, param: click.Parameter, value: str | Path | None
 @DEBUG
 @click.version_option(package_name="webnn-compile")
 def main(
-    model: str | Path,
-    out: Path,
+    models: tuple[str, ...],
+    out: Path | None,
     computed: Options,
     targets: str,
     opt_level: int,
@@ -230,66 +237,109 @@ def main(
     TensorFlow.js, Caffe, MXNet, Core ML or PyTorch (.pt2), the folder of a SavedModel or of an .mlpackage, or an
     https:// or hf:// address.
 
+    Several models come into one bundle, with one runtime; each has the name of its file, or NAME. Options about a
+    model are for all that have such an input or size; with NAME: before the value, for that model alone.
+
     \b
-    Example:  webnn-compile resnet18.onnx --out bundle/ --shape input=1x3x224x224
+    Examples: webnn-compile resnet18.onnx --out bundle/ --shape input=1x3x224x224
+              webnn-compile encoder.onnx decoder.onnx --out bundle/ --dim decoder:past=0..447
 
     The figures go to standard output, progress and errors to standard error. Exit code 2: a mistake in the model or
     the options; 70: a fault of webnn-compile.
     """
-    from ..driver.build import build
     from ..frontends.fetch_model import located
     from ..system.collector import collect_less_often
-    from .report import print_report, write_report
 
+    given = given_models(click.get_current_context())
     if inspect:
         from .inspect_model import inspect_model
 
         with explained(debug=debug):
-            inspect_model(located(model, lambda line: say(line, err=True)), computed.inputs)
+            files = given.models.values() if given is not None else [MODEL.convert(models[0], None, None)]
+            for file in files:
+                inspect_model(located(file, lambda line: say(line, err=True)), computed.inputs)
         return
     collect_less_often()
     progress = Progress(error_console(), plain=dump is not None)
     interrupted = "interrupted; no bundle was written"
     with explained(debug=debug, phase=lambda: progress.current, interrupted=interrupted):
-        options = replace(
-            computed,
-            targets=tuple(t.strip() for t in targets.split(",") if t.strip()),
-            opt_level=opt_level,
-            precision=precision,
-            cpu=cpu,
-            embed_weights=embed_weights,
-            verify=verify,
-            dump=_stage(dump) if dump != LIST else None,
-            linker=wasm_linker,
-            host=host,
-            coop_coep=coop_coep,
-            golden=golden == "on",
-            packaging=packaging,
-            force=force,
-            cache=not no_cache,
-            compile_memory=compile_memory,
-            page_memory=page_memory,
-            processes=None,
-            report=report,
-            profiles=dict(profiles),
-            peaks=dict(peaks),
-            records=records,
-            for_device=for_device,
-        )
+        shared: dict[str, Any] = {
+            "targets": tuple(t.strip() for t in targets.split(",") if t.strip()),
+            "opt_level": opt_level,
+            "precision": precision,
+            "cpu": cpu,
+            "embed_weights": embed_weights,
+            "verify": verify,
+            "dump": _stage(dump) if dump != LIST else None,
+            "linker": wasm_linker,
+            "host": host,
+            "coop_coep": coop_coep,
+            "golden": golden == "on",
+            "packaging": packaging,
+            "force": force,
+            "cache": not no_cache,
+            "compile_memory": compile_memory,
+            "page_memory": page_memory,
+            "processes": None,
+            "report": report,
+            "profiles": dict(profiles),
+            "peaks": dict(peaks),
+            "records": records,
+            "for_device": for_device,
+        }
+        options = replace(computed, **shared)
         if dump == LIST:
             options.check()
             say("\n".join(f"{t}: {', '.join(options.stages(t))}" for t in options.targets))
             return
         with warnings.catch_warnings(), progress:
             warnings.showwarning = _show_warning
-            result = build(located(model, progress.phase), out, options, progress.phase, say)
-        if report is not None and options.page:
-            from ..report.write_page import write_page
+            if given is None:
+                _build_one(MODEL.convert(models[0], None, None), out or Path(), options, progress.phase)
+            else:
+                _build_several(given, out or Path(), options, shared, progress.phase)
 
-            write_page(result, options, report)
-        elif report is not None:
-            write_report(result, report)
-        print_report(result, out, stderr=dump is not None)
+
+def _build_one(model: str | Path, out: Path, options: Options, phase: Phase) -> None:
+    from ..driver.build import build
+    from ..frontends.fetch_model import located
+    from .report import print_report
+
+    result = build(located(model, phase), out, options, phase, say)
+    _write_report(result, options)
+    print_report(result, out, stderr=options.dump is not None)
+
+
+def _build_several(given: GivenModels, out: Path, options: Options, shared: Mapping[str, Any], phase: Phase) -> None:
+    from ..driver.build_functions import Function, build_functions
+    from ..frontends.fetch_model import located
+    from .report import print_reports
+
+    for option, is_set in (("--dump", options.dump is not None), ("--profile", bool(options.profiles))):
+        if is_set:
+            raise InputError(f"{option} is for one model: leave it out, or compile one of them alone")
+    files = {name: located(file, phase) for name, file in given.models.items()}
+    functions = []
+    for name, own in options_of_models(given, files).items():
+        report = None if options.report is None else options.report.with_stem(f"{options.report.stem}-{name}")
+        functions.append(Function(name, files[name], replace(own, **{**shared, "report": report})))
+    reports = build_functions(functions, out, phase, say)
+    for function in functions:
+        _write_report(reports[function.name], function.options)
+    print_reports(reports, out)
+
+
+def _write_report(result: Report, options: Options) -> None:
+    if options.report is None:
+        return
+    if options.page:
+        from ..report.write_page import write_page
+
+        write_page(result, options, options.report)
+    else:
+        from .report import write_report
+
+        write_report(result, options.report)
 
 
 def _list_targets(ctx: click.Context) -> None:

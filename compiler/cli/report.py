@@ -7,7 +7,7 @@ import shutil
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,16 +53,31 @@ _SHOWN = 6
 
 def print_report(report: Report, out: Path, *, stderr: bool = False) -> None:
     """Operators, kernels, sizes, memory, times and files, as a table that is as wide as the terminal."""
+    say(f"{report.model} -> {printable(out)}\n", err=stderr)
+    _print_figures(report, stderr=stderr)
+    _print_files(report, out, stderr=stderr)
+
+
+def print_reports(reports: Mapping[str, Report], out: Path) -> None:
+    """As `print_report`, of the models of one bundle, by name."""
+    for i, (name, report) in enumerate(reports.items()):
+        say(f"{'' if not i else chr(10)}{name}: {report.model} -> {printable(out)}\n")
+        _print_figures(report)
+    _print_files(next(iter(reports.values())), out)
+
+
+def _print_figures(report: Report, *, stderr: bool = False) -> None:
     stream = sys.stderr if stderr else sys.stdout
     width = shutil.get_terminal_size().columns if stream.isatty() else PLAIN_WIDTH
-    folder = printable(out)
-    say(f"{report.model} -> {folder}\n", err=stderr)
     for label, value in _figures(report):
         wrapped = textwrap.wrap(terminal_text(value), max(width - INDENT, 20), break_on_hyphens=False)
         say(f"\n{' ' * INDENT}".join(wrapped), label=f"  {label:{INDENT - 2}}", err=stderr)
-    rows = list(_files(report))
     if report.quantization is not None:
         print_layers(report.quantization, stderr=stderr)
+
+
+def _print_files(report: Report, out: Path, *, stderr: bool = False) -> None:
+    rows, folder = list(_files(report)), printable(out)
     longest = max(len(name) for name, _ in rows)
     lines = ["", *(f"  {name:{longest}}{count:>12}" for name, count in rows), ""]
     if report.alone is not None:

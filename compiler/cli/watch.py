@@ -64,9 +64,15 @@ def files_of(arguments: Sequence[str]) -> list[Path]:
     """The files that arguments name, also behind an "=", and those with the weights of models among them."""
     from ..frontends.onnx.read_model import external_files
 
-    named = [Path(text) for a in arguments for text in {a, a.partition("=")[2], a.rpartition("=")[2]} if text]
+    named = [Path(text) for a in arguments for text in _texts(a) if text]
     files = [path for path in named if _is_file(path)]
     return list(dict.fromkeys([*files, *(data for path in files for data in external_files(path))]))
+
+
+def _texts(argument: str) -> set[str]:
+    """It, and what may be a file in it: behind a name, and behind that of one of several models."""
+    texts = {argument, argument.partition(":")[2]}
+    return {part for text in texts for part in (text, text.partition("=")[2], text.rpartition("=")[2])}
 
 
 def _is_file(path: Path) -> bool:

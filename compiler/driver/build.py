@@ -71,13 +71,13 @@ def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable
     alone = options.alone
     writer = alone.writer() if alone is not None and alone.writer is not None else None
     check_free(out, BUNDLE if writer is None else writer.kind, force=options.force)
-    source, work, report = _begin(model, options, phase, emit)
+    source, work, report = begin(model, options, phase, emit)
     if alone is not None and writer is not None:
         write_alone(alone, writer, source, out, work, report)
         work.cache.trim()
         return report
-    packaging = _packaging(source, work)
-    artifact = _make_artifact(source, work, report)
+    packaging = packaging_of(source, work)
+    artifact = make_artifact(source, work, report)
     with work.timed("write"):
         report.files = write_bundle(
             artifact, out, force=options.force, isolation=options.coop_coep, packaging=packaging
@@ -101,8 +101,8 @@ def build_files(model: Path, options: Options, phase: Phase) -> Built:
     """Builds in memory the files that `write_bundle` writes. Raises InputError for a target that has no part in a
     bundle."""
     source, work, report = _begin_bundle(model, options, phase)
-    packaging = _packaging(source, work)
-    artifact = _make_artifact(source, work, report)
+    packaging = packaging_of(source, work)
+    artifact = make_artifact(source, work, report)
     with work.timed("write"):
         manifest = make_manifest(artifact)
         files = render_files(artifact, manifest, isolation=options.coop_coep, packaging=packaging)
@@ -114,7 +114,7 @@ def build_files(model: Path, options: Options, phase: Phase) -> Built:
 def build_manifest(model: Path, options: Options, phase: Phase) -> Manifest:
     """The manifest for a device that loads the model over RPC."""
     source, work, report = _begin_bundle(model, options, phase)
-    manifest = make_manifest(_make_artifact(source, work, report))
+    manifest = make_manifest(make_artifact(source, work, report))
     work.cache.trim()
     return manifest
 
@@ -125,7 +125,7 @@ def _begin_bundle(model: Path, options: Options, phase: Phase) -> tuple[Source, 
         raise InputError(
             f"target {options.alone.name} has no part in a bundle; choose from {', '.join(bundled_targets())}"
         )
-    return _begin(model, options, phase, lambda _: None)
+    return begin(model, options, phase, lambda _: None)
 
 
 def make_artifact_of(target: CompileTarget, lowered: Lowered, work: Work) -> tuple[Artifact, KernelPlan]:
@@ -152,17 +152,20 @@ def make_artifact_of(target: CompileTarget, lowered: Lowered, work: Work) -> tup
     return artifact, part.plan
 
 
-def _begin(model: Path, options: Options, phase: Phase, emit: Callable[[str], None]) -> tuple[Source, Work, Report]:
-    """The source, which is `model` unless it is quantised first, and the context of the build."""
+def begin(
+    model: Path, options: Options, phase: Phase, emit: Callable[[str], None], name: str | None = None
+) -> tuple[Source, Work, Report]:
+    """The source, which is `model` unless it is quantised first, and the context of the build; `name` is the model's,
+    by default that of the file."""
     # Cached kernels are not made, so could not be dumped.
     cache = open_cache(enabled=options.cache and options.dump is None)
     dump = ignore if options.dumped is None else Dump(options.dumped[1], emit)
-    work = Work(printable(model.stem), options, cache, phase, dump, folder=model.parent)
+    work = Work(name or printable(model.stem), options, cache, phase, dump, folder=model.parent)
     report = Report(printable(model.name), options.precision, cache, work.seconds)
     return *quantize_first(model, work, report), report
 
 
-def _make_artifact(model: Source, work: Work, report: Report) -> Artifact:
+def make_artifact(model: Source, work: Work, report: Report) -> Artifact:
     """Compiles for each target of the options, and fills `report`."""
     options = work.options
     if options.verify and (options.answers or options.generate is not None):
@@ -226,6 +229,7 @@ def _make_artifact(model: Source, work: Work, report: Report) -> Artifact:
         bundled_text(work),
         report.states,
         bundled_generation(work),
+        weights.starts,
     )
     report.weights, report.weight_types = len(artifact.weights), weights.types
     if report.wasm is not None:
@@ -233,7 +237,7 @@ def _make_artifact(model: Source, work: Work, report: Report) -> Artifact:
     return artifact
 
 
-def _packaging(model: Source, work: Work) -> Packaging:
+def packaging_of(model: Source, work: Work) -> Packaging:
     """The options' packaging, with what the model's file says of itself. It is read first: to read a large file again
     takes as much memory as to import it."""
     with work.timed("import"):
@@ -281,8 +285,8 @@ def _verified_before(model: Source, work: Work, report: Report) -> Artifact:
         return replace(work, options=options, pictures=[], sounds=[], text=[], answers=[], generation=[])
 
     plain = Report(report.model, report.precision, report.cache, report.seconds)
-    _make_artifact(model, part(answers=(), generate=None, labels=None, profiles={}, golden=False), plain)
-    artifact = _make_artifact(model, part(verify=False), report)
+    make_artifact(model, part(answers=(), generate=None, labels=None, profiles={}, golden=False), plain)
+    artifact = make_artifact(model, part(verify=False), report)
     report.comparisons, report.uncompared, report.layers = plain.comparisons, plain.uncompared, plain.layers
     report.references = plain.references
     return artifact

@@ -118,6 +118,11 @@ class Weights:
         """The bytes of memory, likewise."""
         return {name: size for name, size in self._types_in_memory.most_common() if size}
 
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """Where the file's constants begin, in order."""
+        return tuple(self._by_content.values())
+
     def blob(self) -> bytes:
         """The file."""
         return b"".join(part.tobytes() for part, _ in self._parts)

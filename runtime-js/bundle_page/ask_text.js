@@ -6,11 +6,12 @@
  * A field of text.
  * @param {readonly TensorInfo[]} inputs
  * @param {Element} place the field's
- * @returns {() => { text?: string | string[], without: string[] }} what is in it, and the inputs that it fills; nothing
- *   where it is empty
+ * @returns {(() => { text?: string | string[], without: string[] }) | undefined} what is in it, and the inputs that it fills; nothing
+ *   where it is empty; undefined for a model that takes none
  */
 export function askText(inputs, place) {
   const filled = inputs.filter(({ text }) => text);
+  if (!filled.length) return undefined;
   const shape = filled.find(({ text }) => text === 'ids')?.shape ?? [];
   const single = shape.length < 2 || shape[0] === 1;
   const field = Object.assign(document.createElement('textarea'), { rows: 2, cols: 50, value: 'A sentence.' });

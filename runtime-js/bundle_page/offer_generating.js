@@ -23,6 +23,7 @@ const buttonOf = (text, type) => Object.assign(document.createElement('button'),
  * @param {(task: () => Promise<void>) => Promise<void>} alone keeps other tasks of the page away
  */
 export function offerGenerating(model, alone) {
+  if (!('generate' in model)) return;
   const takesText = model.inputs.some(({ text }) => text);
   const section = Object.assign(document.createElement('section'), { id: 'generating' });
   const form = document.createElement('form');

@@ -1,6 +1,6 @@
 // The page that comes with a bundle: loads the model, runs it on made-up input, shows results and times.
 
-import { load } from '../model.js';
+import * as bundle from '../model.js';
 import { elementOf, lengthOf, typedArray } from '../values/dtypes.js';
 import { numbersOf } from './compare_results.js';
 import { offerCopies } from './copy_code.js';
@@ -130,6 +130,10 @@ function summarise(dtype, array) {
 }
 
 async function main() {
+  let { load } = bundle;
+  // <functions>
+  ({ load } = parts.chooseFunction(bundle));
+  // </functions>
   const began = performance.now();
   const model = await load({
     onProgress({ phase, loaded, total }) {

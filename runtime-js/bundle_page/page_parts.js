@@ -1,6 +1,7 @@
 // Parts of the page that not every model needs: the compiler leaves out the lines of those that this one does without.
 
 export { askText } from './ask_text.js';
+export { chooseFunction } from './choose_function.js';
 export { offerGenerating } from './offer_generating.js';
 export { recordSound } from './record_sound.js';
 export { selfTest } from './self_test.js';

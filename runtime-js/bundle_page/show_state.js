@@ -5,9 +5,10 @@
  * @param {import('../model.js').Model} model
  * @param {Element} place
  * @param {(task: () => Promise<void>) => Promise<void>} alone keeps other tasks of the page away
- * @returns {() => Record<string, number>} shows it anew; the sizes that states have now
+ * @returns {(() => Record<string, number>) | undefined} shows it anew; the sizes that states have now; none without states
  */
 export function showState(model, place, alone) {
+  if (!('reset' in model)) return undefined;
   const growing = model.dimensions.find(({ after }) => after !== undefined);
   const position = Object.assign(document.createElement('strong'), { id: 'position' });
   const button = Object.assign(document.createElement('button'), { type: 'button', textContent: 'Reset', id: 'reset' });

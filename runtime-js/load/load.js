@@ -23,6 +23,9 @@ import { startFirst } from './start_first.js';
 const ABI = 5;
 
 export { cacheOf } from '../fetch/keep_files.js';
+// <functions>
+export { functionsOf } from './load_functions.js';
+// </functions>
 
 /** @typedef {import('../fetch/fetch_file.js').FileSpec} FileSpec */
 /** @typedef {import('../wasm/start_wasm.js').TensorSpec} TensorSpec */
@@ -87,7 +90,7 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   const plan = { ...common, threads, warmup, timeout, variants: wasmPage.listVariants?.() ?? [] };
   const fetching = { ...kept, signal, timeout };
   const tokenizers = manifest.tokenizers && optional.tokenizers?.start(manifest.tokenizers, tokenizerPackage, fetching);
-  const answers = optional.answers?.start(manifest.answers ?? [], fetching, tokenizers?.list);
+  const answers = manifest.answers && optional.answers?.start(manifest.answers, fetching, tokenizers?.list);
   const inWorker = worker && typeof Worker === 'function';
   /** @param {Part & { hardware: boolean }} part */
   const start = async (part) => {

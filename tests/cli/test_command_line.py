@@ -255,7 +255,7 @@ def test_the_list_of_stages(path: Path, tmp_path: Path) -> None:
 
 
 def test_what_a_build_needs(path: Path) -> None:
-    assert "Missing argument 'MODEL'" in run("--out", "out").output
+    assert "Missing argument 'MODEL...'" in run("--out", "out").output
     assert "Missing option '--out'" in run(path).output
     assert "Missing option '--out'" in run(path, "--dump", "after:import").output
 

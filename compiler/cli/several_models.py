@@ -1,0 +1,199 @@
+"""Several models on one command line: which options are whose.
+
+A value of an option about a model's inputs, outputs or computation is for one of them where the model's name and a
+colon stand before it (--dim decoder:past=0..447). Others are for all models, and those that name an input or a size for
+the models that have it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..bundle import check_function_names, function_name
+from ..driver.options import Options
+from ..errors import InputError
+from ..frontends.fetch_model import is_address
+from ..frontends.importers import describe_model
+from ..frontends.model_card import ModelCard
+from ..frontends.model_inputs import NO_STATES, model_inputs
+from .explained import MODEL
+from .input_options import ShapeOption
+from .model_options import model_options
+from .watch import RepeatableCommand
+
+_GIVEN = "webnn_compile.models"
+_NAME = re.compile(r"\w+", re.ASCII)
+
+Values = dict[str, list[str]]
+"""By the parameter of an option, its values as text."""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenModels:
+    """Files or addresses by name, and the values of options that models may have of their own; `flags` are those that
+    all have."""
+
+    models: Mapping[str, str | Path]
+    values: Mapping[str, Sequence[str]]
+    flags: tuple[str, ...]
+
+
+class ModelsCommand(RepeatableCommand):
+    """A command of one model, or of several: then `given_models` has their options, and the command none of these."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given, _, _ = self.make_parser(ctx).parse_args(list(args))
+        models = given.get("models")  # click's mark of what is missing in its place
+        arguments = [str(a) for a in models] if isinstance(models, tuple | list) else []
+        if not _are_several(arguments) or ctx.resilient_parsing:
+            return super().parse_args(ctx, args)
+        own = {p.name: p for p in _of_model.params}
+        values: Values = {}
+        flags: list[str] = []
+        rest = [*arguments]
+        for param in self.params:
+            value = given.get(param.name or "")
+            if value is None or not isinstance(param, click.Option):
+                continue
+            texts = [str(v) for v in value] if param.multiple else [str(value)]
+            if param.name not in own:
+                rest += [param.opts[-1]] if param.is_flag else [a for text in texts for a in (param.opts[-1], text)]
+            elif param.is_flag:
+                flags.append(param.opts[-1])
+            else:
+                values[param.opts[-1]] = texts
+        ctx.meta[_GIVEN] = GivenModels(_named(arguments, ctx), values, tuple(flags))
+        return super().parse_args(ctx, rest)
+
+
+def given_models(ctx: click.Context) -> GivenModels | None:
+    """The models of a command line that has several, or one with a name."""
+    given: GivenModels | None = ctx.meta.get(_GIVEN)
+    return given
+
+
+def options_of_models(given: GivenModels, files: Mapping[str, Path]) -> dict[str, Options]:
+    """The options of each model, of which `files` are on this machine. Raises InputError for a value that is for none
+    of them, and click's errors for what is no value."""
+    own: dict[str, list[str]] = {name: [*given.flags] for name in files}
+    general: list[tuple[str, str]] = []
+    for flag, texts in given.values.items():
+        for text in texts:
+            name, colon, rest = text.partition(":")
+            if colon and name in files:
+                own[name] += [flag, rest]
+            else:
+                general.append((flag, text))
+    cards = {name: describe_model(file, _signature(own[name], general)) for name, file in files.items()}
+    # Sizes may be named by --shape.
+    for flag, text in sorted(general, key=lambda one: one[0] != "--shape"):
+        for name in _owners(flag, text, cards, own):
+            own[name] += [flag, text]
+    return {name: _parsed(arguments) for name, arguments in own.items()}
+
+
+def _are_several(arguments: Sequence[str]) -> bool:
+    return len(arguments) > 1 or any(_split(a)[0] is not None for a in arguments)
+
+
+def _split(argument: str) -> tuple[str | None, str]:
+    """NAME=FILE, or FILE."""
+    name, equals, file = argument.partition("=")
+    if equals and _NAME.fullmatch(name) and not Path(argument).exists():
+        return name, file
+    return None, argument
+
+
+def _named(arguments: Sequence[str], ctx: click.Context) -> dict[str, str | Path]:
+    for argument in arguments[1:]:
+        name, file = _split(argument)
+        if name is None and not is_address(file) and not Path(file).exists():
+            raise click.UsageError(
+                f"{argument!r} is one argument too many, and no file of a model: an option takes one value, lists have "
+                "commas (--targets webgpu,wasm), and names with spaces stand in quotes",
+                ctx,
+            )
+    named = [(name or function_name(Path(file).stem), file) for name, file in map(_split, arguments)]
+    try:
+        check_function_names([name for name, _ in named])
+    except InputError as error:
+        raise click.UsageError(str(error), ctx) from None
+    return {name: MODEL.convert(file, None, ctx) for name, file in named}
+
+
+def _signature(own: Sequence[str], general: Sequence[tuple[str, str]]) -> Any:
+    values = [text for flag, text in general if flag == "--signature"]
+    values += [own[i + 1] for i, word in enumerate(own) if word == "--signature"]
+    return model_inputs(signature=values[-1] if values else "")
+
+
+def _inputs(card: ModelCard, _: Sequence[str]) -> set[str]:
+    return {port.name for port in card.inputs}
+
+
+def _sizes(card: ModelCard, own: Sequence[str]) -> set[str]:
+    """Names of free dimensions, those that --shape gives among them, and inputs, which may be sizes."""
+    shapes = [own[i + 1] for i, word in enumerate(own) if word == "--shape"]
+    named = {n for text in shapes for n in ShapeOption().convert(text, None, None)[1] if isinstance(n, str)}
+    words = {w for port in card.inputs for d in port.shape or () if isinstance(d, str) for w in re.findall(r"\w+", d)}
+    return (
+        {d for port in card.inputs for d in port.shape or () if isinstance(d, str)} | words | named | _inputs(card, own)
+    )
+
+
+def _before(text: str) -> str:
+    return text.partition("=")[0]
+
+
+def _before_last(text: str) -> str:
+    return text.rpartition("=")[0]
+
+
+_BY_NAME: Mapping[str, tuple[str, Callable[[str], str], Callable[[ModelCard, Sequence[str]], Collection[str]]]] = {
+    "--dim": ("size", _before, _sizes),
+    "--shape": ("input", _before_last, _inputs),
+    "--fix": ("input", _before, _inputs),
+    "--given": ("input", str, _inputs),
+    "--state": ("input", _before, _inputs),
+    "--picture": ("input", _before_last, _inputs),
+    "--sound": ("input", _before_last, _inputs),
+}
+"""Options whose values name something of a model: what, where, and the names that a model has."""
+
+
+def _owners(flag: str, text: str, cards: Mapping[str, ModelCard], own: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """The names of the models that a value is for."""
+    if flag not in _BY_NAME or text == NO_STATES:
+        yield from cards
+        return
+    what, name_of, names_of = _BY_NAME[flag]
+    wanted = name_of(text)
+    pattern = re.compile(re.escape(wanted).replace(r"\*", ".*") if flag == "--state" else re.escape(wanted))
+    names = {model: names_of(card, own[model]) for model, card in cards.items()}
+    found = [model for model, having in names.items() if any(map(pattern.fullmatch, having))]
+    if not found:
+        each = "; ".join(f"{model}: {', '.join(sorted(having))}" for model, having in names.items())
+        raise InputError(
+            f"{flag} {text}: no model has the {what} {wanted!r}. They have {each}. {flag} NAME:{text}, with the name "
+            f"of one of them ({', '.join(names)}), is for that model alone"
+        )
+    yield from found
+
+
+def _parsed(arguments: list[str]) -> Options:
+    with _of_model.make_context("webnn-compile", arguments) as ctx:
+        _of_model.invoke(ctx)
+        computed: Options = ctx.obj
+        return computed
+
+
+@click.command(add_help_option=False)
+@model_options
+def _of_model(computed: Options) -> None:
+    click.get_current_context().obj = computed

@@ -1,0 +1,87 @@
+"""One build of several models into one bundle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..bundle import (
+    BUNDLE,
+    BundledFunction,
+    check_free,
+    check_function_names,
+    check_functions_packaging,
+    write_functions,
+)
+from ..errors import InputError, UnsupportedError
+from ..ir.memo import forgetting
+from .build import begin, make_artifact, packaging_of
+from .options import Options
+from .report_data import Report
+from .work import Phase
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A model by the name that scripts have for it, and its options, of which those about the bundle are the same for
+    all."""
+
+    name: str
+    model: Path
+    options: Options
+
+
+def check_functions(functions: Sequence[Function], out: Path) -> None:
+    """Raises InputError for what cannot be one bundle, before any work is done."""
+    check_function_names([f.name for f in functions])
+    for function in functions:
+        options = function.options
+        options.check()
+        if options.alone is not None:
+            raise InputError(f"--targets {options.alone.name} is for one model: compile each into a folder of its own")
+        check_functions_packaging(options.packaging)
+    check_free(out, BUNDLE, force=functions[0].options.force)
+
+
+@forgetting()
+def build_functions(
+    functions: Sequence[Function], out: Path, phase: Phase, emit: Callable[[str], None]
+) -> dict[str, Report]:
+    """Compiles the models and writes one bundle of them to `out`; their reports by name, each with all files.
+
+    Raises InputError and UnsupportedError for the user's mistakes, with the name of the model; nothing is then written.
+    """
+    check_functions(functions, out)
+    bundled, reports = [], {}
+    for function in functions:
+        try:
+            made, reports[function.name] = _make(function, phase, emit)
+        except (InputError, UnsupportedError) as error:
+            kind = InputError if isinstance(error, InputError) else UnsupportedError
+            raise kind(f"{function.name}: {error}") from error
+        bundled.append(made)
+    shared = functions[0].options
+    tokenizers = next((f.packaging.tokenizers for f in bundled if f.packaging.tokenizers is not None), None)
+    phase("write")
+    files = write_functions(
+        bundled,
+        out,
+        force=shared.force,
+        isolation=shared.coop_coep,
+        packaging=replace(shared.packaging, tokenizers=tokenizers),
+    )
+    for report in reports.values():
+        report.files = files
+    return reports
+
+
+def _make(function: Function, phase: Phase, emit: Callable[[str], None]) -> tuple[BundledFunction, Report]:
+    def own(name: str) -> None:
+        phase(f"{function.name}: {name}")
+
+    source, work, report = begin(function.model, function.options, own, emit, function.name)
+    packaging = packaging_of(source, work)
+    artifact = make_artifact(source, work, report)
+    work.cache.trim()
+    return BundledFunction(artifact, packaging), report

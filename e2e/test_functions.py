@@ -1,0 +1,153 @@
+"""Bundles of several models in a page: an encoder and a decoder with states, and models on one GPU."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+import webnn_compile
+from compiled import PAGES
+from devices import has_backend, value
+from documentation import ROOT, blocks
+from harness import open_page
+from onnx_models import model, node, random
+from playwright.sync_api import Page, expect
+from server import STRICT_CSP, Site, serve
+from test_merged_decoders import DIMS, WIDTH, WORDS, merged
+
+IDS = [[3, 1], [4], [1, 5, 9], [2]]
+FRAMES = 5
+
+
+def documented(page: str, language: str) -> str:
+    """The code of a page of docs/ about several models."""
+    (found,) = (b.text for b in blocks(ROOT / "docs" / page) if (b.anchor, b.language) == ("several-models", language))
+    return found
+
+
+def encoder() -> onnx.ModelProto:
+    nodes = [node("MatMul", ["x", "w"], ["m"], "project"), node("Tanh", ["m"], ["hidden"], "bend")]
+    return model(nodes, {"x": (1, "E", 8)}, ["hidden"], {"w": random((8, WIDTH))})
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("functions")
+    shutil.copytree(PAGES, folder, dirs_exist_ok=True)
+    onnx.save(encoder(), folder / "encoder.onnx")
+    onnx.save(merged(), folder / "decoder.onnx")
+    program, *words = shlex.split(documented("command-line.md", "sh"))
+    options = ["--targets", "wasm", "--golden", "on"]
+    subprocess.run([Path(sys.executable).with_name(program), *words, *options], check=True, cwd=folder)
+    with serve(folder, headers={"Content-Security-Policy": STRICT_CSP}) as site:
+        yield site
+
+
+RUN = """
+  const { frames, ids, options } = argument;
+  const progress = [];
+  const models = await bundle.load({ ...options, onProgress: (one) => progress.push(one) });
+  const x = { data: new Float32Array(frames), shape: [1, frames.length / 8, 8] };
+  const { hidden } = await models.encoder.run({ x });
+  const logits = [];
+  for (const some of ids) {
+    const input_ids = { data: BigInt64Array.from(some, BigInt), shape: [1, some.length] };
+    logits.push([...(await models.decoder.run({ input_ids, hidden })).logits]);
+  }
+  const { position } = models.decoder;
+  const infos = Object.entries(models.info()).map(([name, info]) => [name, info.name, info.backend]);
+  await models.dispose();
+  const disposed = await outcome(models.encoder.run({ x: new Float32Array(8) }));
+  return { hidden: [...hidden], logits, position, infos, code: disposed.code, progress };
+"""
+
+
+@pytest.mark.parametrize("worker", [True, False])
+def test_an_encoder_and_a_decoder_give_what_python_gives(page: Page, served: Site, worker: bool) -> None:
+    open_page(page, served)
+    frames = np.random.default_rng(3).standard_normal((1, FRAMES, 8)).astype(np.float32)
+    hidden = webnn_compile.compile(encoder(), dims={"E": (1, 6)}).run({"x": frames})["hidden"]
+    decoder = webnn_compile.compile(merged(), dims=DIMS)
+    want = [decoder.run({"input_ids": np.array([some]), "hidden": hidden})["logits"] for some in IDS]
+    given = {"frames": frames.ravel().tolist(), "ids": IDS, "options": {"worker": worker}}
+    got = value(page, RUN, given)
+    np.testing.assert_allclose(got["hidden"], hidden.ravel(), rtol=1e-5, atol=1e-6)
+    for ours, theirs in zip(got["logits"], want, strict=True):
+        np.testing.assert_allclose(ours, theirs.ravel(), rtol=1e-4, atol=1e-4)
+    assert got["position"] == sum(map(len, IDS))
+    assert got["infos"] == [["encoder", "encoder", "wasm"], ["decoder", "decoder", "wasm"]]
+    assert got["code"] == "disposed"
+    totals = {one["total"] for one in got["progress"] if one["phase"] == "weights"}
+    assert len(totals) == 1
+    assert [one["loaded"] for one in got["progress"] if one["phase"] == "ready"] == [*totals]
+
+
+def test_the_documented_script(page: Page, served: Site) -> None:
+    open_page(page, served)
+    script = documented("javascript.md", "js").replace(
+        "import { load } from './bundle/model.js';", "const { load } = bundle;"
+    )
+    assert value(page, f"{script}\nreturn logits.shape;") == [1, 1, WORDS]
+
+
+def test_one_is_loaded_alone(page: Page, served: Site) -> None:
+    open_page(page, served)
+    served.requests.clear()
+    name = value(page, "const m = await bundle.encoder.load(); await m.dispose(); return m.info().name;")
+    assert name == "encoder"
+    assert len([path for path in served.requests if "weights-" in path]) == 1
+
+
+def test_the_page_shows_each(page: Page, served: Site) -> None:
+    page.goto(f"{served.url}bundle/index.html")
+    expect(page.locator("#status")).to_have_text(re.compile("^Ready"))
+    expect(page.locator("#inputs")).to_contain_text("float32 [1, E, 8]")
+    page.get_by_role("button", name="Self-test").click()
+    expect(page.locator("#measured")).to_contain_text("self-test passed")
+    page.get_by_role("link", name="decoder").click()
+    expect(page.locator("#status")).to_have_text(re.compile("^Ready"))
+    expect(page.get_by_role("link", name="decoder")).to_have_attribute("aria-current", "page")
+    expect(page.locator("#inputs")).to_contain_text("input_ids")
+    page.locator("#runs").evaluate("(field) => { field.value = 3; }")
+    page.get_by_role("button", name="Run").click()
+    expect(page.locator("#status")).to_have_text(re.compile("^Done"))
+    page.get_by_role("button", name="Self-test").click()
+    expect(page.locator("#measured")).to_contain_text("self-test passed")
+    page.goto("about:blank")
+
+
+def test_a_buffer_of_one_is_an_input_of_another(page: Page, tmp_path: Path) -> None:
+    """On a device of the page's own, which both models take; a model with answers beside one without."""
+    shutil.copytree(PAGES, tmp_path, dirs_exist_ok=True)
+    head = model([node("Softmax", ["hidden"], ["scores"], "scores")], {"hidden": (1, WIDTH)}, ["scores"])
+    first = model([node("MatMul", ["x", "w"], ["hidden"], "m")], {"x": (1, 8)}, ["hidden"], {"w": random((8, WIDTH))})
+    onnx.save(first, tmp_path / "first.onnx")
+    onnx.save(head, tmp_path / "head.onnx")
+    command = [Path(sys.executable).with_name("webnn-compile"), tmp_path / "first.onnx", tmp_path / "head.onnx"]
+    options = ["--out", tmp_path / "bundle", "--targets", "webgpu,wasm", "--answer", "head:scores=classify,top=2"]
+    subprocess.run([*command, *options], check=True)
+    script = """
+      const device = argument ? await (await navigator.gpu.requestAdapter()).requestDevice() : undefined;
+      const models = await bundle.load(argument ? { device } : { backend: 'wasm' });
+      const output = argument ? 'gpu-buffer' : 'array';
+      const { hidden } = await models.first.run({ x: new Float32Array(8).fill(1) }, { output });
+      const { scores } = await models.head.run({ hidden });
+      await models.dispose();
+      return { kind: hidden.constructor.name, classes: scores.map(({ index }) => index) };
+    """
+    values = random((8, WIDTH)).sum(axis=0)
+    with serve(tmp_path) as site:
+        open_page(page, site)
+        on_device = has_backend(page, "webgpu")
+        for given, kind in ((False, "Float32Array"), *([(True, "GPUBuffer")] if on_device else [])):
+            got = value(page, script, given)
+            assert got == {"kind": kind, "classes": np.argsort(-values)[:2].tolist()}
+        page.goto("about:blank")
