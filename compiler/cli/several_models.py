@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -21,7 +20,7 @@ from ..errors import InputError
 from ..frontends.fetch_model import is_address
 from ..frontends.importers import describe_model
 from ..frontends.model_card import ModelCard
-from ..frontends.model_inputs import NO_STATES, model_inputs
+from ..frontends.model_inputs import NO_STATES, ModelInputs, model_inputs
 from .explained import MODEL
 from .input_options import ShapeOption
 from .model_options import model_options
@@ -30,17 +29,17 @@ from .watch import RepeatableCommand
 _GIVEN = "webnn_compile.models"
 _NAME = re.compile(r"\w+", re.ASCII)
 
-Values = dict[str, list[str]]
-"""By the parameter of an option, its values as text."""
+Value = tuple[str, str]
+"""An option, and its value as text."""
 
 
 @dataclass(frozen=True, slots=True)
 class GivenModels:
-    """Files or addresses by name, and the values of options that models may have of their own; `flags` are those that
-    all have."""
+    """Files or addresses by name, and the options that models may have of their own; `flags`, options without a value,
+    are those of all."""
 
     models: Mapping[str, str | Path]
-    values: Mapping[str, Sequence[str]]
+    values: tuple[Value, ...]
     flags: tuple[str, ...]
 
 
@@ -54,21 +53,22 @@ class ModelsCommand(RepeatableCommand):
         if not _are_several(arguments) or ctx.resilient_parsing:
             return super().parse_args(ctx, args)
         own = {p.name: p for p in _of_model.params}
-        values: Values = {}
+        values: list[Value] = []
         flags: list[str] = []
         rest = [*arguments]
         for param in self.params:
             value = given.get(param.name or "")
             if value is None or not isinstance(param, click.Option):
                 continue
-            texts = [str(v) for v in value] if param.multiple else [str(value)]
+            flag = param.opts[-1]
+            texts = [(flag, _text(param, v)) for v in (value if param.multiple else [value])]
             if param.name not in own:
-                rest += [param.opts[-1]] if param.is_flag else [a for text in texts for a in (param.opts[-1], text)]
+                rest += [flag] if param.is_flag else map("=".join, texts)
             elif param.is_flag:
-                flags.append(param.opts[-1])
+                flags.append(flag)
             else:
-                values[param.opts[-1]] = texts
-        ctx.meta[_GIVEN] = GivenModels(_named(arguments, ctx), values, tuple(flags))
+                values += texts
+        ctx.meta[_GIVEN] = GivenModels(_named(arguments, ctx), tuple(values), tuple(flags))
         return super().parse_args(ctx, rest)
 
 
@@ -81,21 +81,22 @@ def given_models(ctx: click.Context) -> GivenModels | None:
 def options_of_models(given: GivenModels, files: Mapping[str, Path]) -> dict[str, Options]:
     """The options of each model, of which `files` are on this machine. Raises InputError for a value that is for none
     of them, and click's errors for what is no value."""
-    own: dict[str, list[str]] = {name: [*given.flags] for name in files}
-    general: list[tuple[str, str]] = []
-    for flag, texts in given.values.items():
-        for text in texts:
-            name, colon, rest = text.partition(":")
-            if colon and name in files:
-                own[name] += [flag, rest]
-            else:
-                general.append((flag, text))
+    own: dict[str, list[Value]] = {name: [] for name in files}
+    general: list[Value] = []
+    for flag, text in given.values:
+        name, colon, rest = text.partition(":")
+        (own[name] if colon and name in files else general).append((flag, rest if colon and name in files else text))
     cards = {name: describe_model(file, _signature(own[name], general)) for name, file in files.items()}
     # Sizes may be named by --shape.
     for flag, text in sorted(general, key=lambda one: one[0] != "--shape"):
         for name in _owners(flag, text, cards, own):
-            own[name] += [flag, text]
-    return {name: _parsed(arguments) for name, arguments in own.items()}
+            own[name].append((flag, text))
+    return {name: _parsed([*given.flags, *map("=".join, values)]) for name, values in own.items()}
+
+
+def _text(option: click.Option, value: object) -> str:
+    """The value as it was given; of an option whose value may be left out, click has a mark of its own there."""
+    return value if isinstance(value, str) else str(option.flag_value)
 
 
 def _are_several(arguments: Sequence[str]) -> bool:
@@ -127,19 +128,18 @@ def _named(arguments: Sequence[str], ctx: click.Context) -> dict[str, str | Path
     return {name: MODEL.convert(file, None, ctx) for name, file in named}
 
 
-def _signature(own: Sequence[str], general: Sequence[tuple[str, str]]) -> Any:
-    values = [text for flag, text in general if flag == "--signature"]
-    values += [own[i + 1] for i, word in enumerate(own) if word == "--signature"]
+def _signature(own: Sequence[Value], general: Sequence[Value]) -> ModelInputs:
+    values = [text for flag, text in (*general, *own) if flag == "--signature"]
     return model_inputs(signature=values[-1] if values else "")
 
 
-def _inputs(card: ModelCard, _: Sequence[str]) -> set[str]:
+def _inputs(card: ModelCard, _: Sequence[Value]) -> set[str]:
     return {port.name for port in card.inputs}
 
 
-def _sizes(card: ModelCard, own: Sequence[str]) -> set[str]:
+def _sizes(card: ModelCard, own: Sequence[Value]) -> set[str]:
     """Names of free dimensions, those that --shape gives among them, and inputs, which may be sizes."""
-    shapes = [own[i + 1] for i, word in enumerate(own) if word == "--shape"]
+    shapes = [text for flag, text in own if flag == "--shape"]
     named = {n for text in shapes for n in ShapeOption().convert(text, None, None)[1] if isinstance(n, str)}
     words = {w for port in card.inputs for d in port.shape or () if isinstance(d, str) for w in re.findall(r"\w+", d)}
     return (
@@ -155,7 +155,7 @@ def _before_last(text: str) -> str:
     return text.rpartition("=")[0]
 
 
-_BY_NAME: Mapping[str, tuple[str, Callable[[str], str], Callable[[ModelCard, Sequence[str]], Collection[str]]]] = {
+_BY_NAME: Mapping[str, tuple[str, Callable[[str], str], Callable[[ModelCard, Sequence[Value]], Collection[str]]]] = {
     "--dim": ("size", _before, _sizes),
     "--shape": ("input", _before_last, _inputs),
     "--fix": ("input", _before, _inputs),
@@ -167,7 +167,7 @@ _BY_NAME: Mapping[str, tuple[str, Callable[[str], str], Callable[[ModelCard, Seq
 """Options whose values name something of a model: what, where, and the names that a model has."""
 
 
-def _owners(flag: str, text: str, cards: Mapping[str, ModelCard], own: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def _owners(flag: str, text: str, cards: Mapping[str, ModelCard], own: Mapping[str, Sequence[Value]]) -> Iterator[str]:
     """The names of the models that a value is for."""
     if flag not in _BY_NAME or text == NO_STATES:
         yield from cards

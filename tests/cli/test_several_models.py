@@ -69,6 +69,20 @@ def test_a_shape_names_a_size(files: tuple[Path, Path], tmp_path: Path) -> None:
     assert "x: float32[1x3x8]" in ended.output
 
 
+def test_one_of_them_gives_tokens(files: tuple[Path, Path], tmp_path: Path) -> None:
+    """An option whose value may be left out."""
+    given = (*files, "--out", tmp_path / "out", "--targets", "wasm", "--golden", "off", *DECODER, "--dim", "E=1..6")
+    ended = run(*given, "--generate", "merged:")
+    assert ended.exit_code == 0, ended.output
+    assert ended.output.count("  generates") == 1
+    types = (tmp_path / "out" / "model.d.ts").read_text()
+    assert "generate(" not in types.partition("export namespace encoder_1")[2].partition("export namespace merged")[0]
+    assert "generate(" in types.partition("export namespace merged")[2]
+    ended = run(*given, "--force", "--generate")
+    assert ended.exit_code == 2
+    assert "error: encoder_1: " in ended.output
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
