@@ -98,6 +98,39 @@ def test_the_documented_script(page: Page, served: Site) -> None:
     assert value(page, f"{script}\nreturn logits.shape;") == [1, 1, WORDS]
 
 
+def test_a_decoder_writes_from_what_an_encoder_gives(page: Page, tmp_path: Path) -> None:
+    """The page has parts for tokens, which the encoder does without."""
+    shutil.copytree(PAGES, tmp_path, dirs_exist_ok=True)
+    onnx.save(encoder(), tmp_path / "encoder.onnx")
+    onnx.save(merged(), tmp_path / "decoder.onnx")
+    program, *words = shlex.split(documented("command-line.md", "sh"))
+    options = ["--targets", "wasm", "--generate", "decoder:"]
+    subprocess.run([Path(sys.executable).with_name(program), *words, *options], check=True, cwd=tmp_path)
+    frames = np.random.default_rng(3).standard_normal((1, FRAMES, 8)).astype(np.float32)
+    hidden = webnn_compile.compile(encoder(), dims={"E": (1, 6)}).run({"x": frames})["hidden"]
+    decoder = webnn_compile.compile(merged(), dims=DIMS, generate=True)
+    want = [int(token) for token in decoder.generate([3, 1], max_tokens=6, inputs={"hidden": hidden})]
+    script = """
+      const models = await bundle.load();
+      const x = { data: new Float32Array(argument), shape: [1, argument.length / 8, 8] };
+      const { hidden } = await models.encoder.run({ x });
+      const tokens = [];
+      const inputs = { hidden };
+      for await (const token of models.decoder.generate({ ids: [3, 1], maxTokens: 6, inputs })) tokens.push(token);
+      await models.dispose();
+      return tokens;
+    """
+    with serve(tmp_path) as site:
+        open_page(page, site)
+        assert value(page, script, frames.ravel().tolist()) == want
+        page.goto(f"{site.url}bundle/index.html")
+        expect(page.locator("#status")).to_have_text(re.compile("^Ready"))
+        expect(page.locator("#generating")).to_have_count(0)
+        page.get_by_role("link", name="decoder").click()
+        expect(page.locator("#generating")).to_have_count(1)
+        page.goto("about:blank")
+
+
 def test_one_is_loaded_alone(page: Page, served: Site) -> None:
     open_page(page, served)
     served.requests.clear()
