@@ -46,7 +46,8 @@ class StatesOf(Protocol):
 
 
 class Session:
-    """Runs that find what those before have left, apart from other sessions of `model`. States are zero at first."""
+    """Runs that find what those before have left, apart from other sessions of `model`. States are zero at first;
+    `changes` counts how often they have become others."""
 
     def __init__(self, model: StatefulModel, program: StatesOf, memory: StateMemory) -> None:
         self._model, self.memory = model, memory
@@ -60,6 +61,7 @@ class Session:
         self.lengths: dict[Scalar, int] = {}
         self._held: dict[Scalar, int] = {}
         self._runs, self._broken = 0, ""
+        self.changes = 0
         self.reset()
 
     def run(self, inputs: Mapping[str, object], *, out: Mapping[str, Array] | None = None) -> dict[str, Array]:
@@ -112,6 +114,7 @@ class Session:
                 raise InputError(f"rewind({rows}): the states have {self.position} rows ({d.name})")
             left = self.lengths[d.scalar] - rows // d.multiple
             self.lengths = {s: min(n, left) if s is d.scalar else n for s, n in self.lengths.items()}
+            self.changes += 1
 
     def session(self) -> Session:
         """A new session of the model, of zeros."""
@@ -125,6 +128,7 @@ class Session:
             for s in self._states:
                 other.memory.write(s, np.array(self.memory.read(s)))
             other.lengths, other._held, other._runs = dict(self.lengths), dict(self._held), self._runs
+            other.changes = self.changes
         return other
 
     def begin(self, scalars: Mapping[Scalar, int]) -> None:
@@ -144,9 +148,11 @@ class Session:
         self.lengths, self._broken = lengths_after(self._dimensions, scalars), ""
         self._held = {s: scalars[s] for s in self._shared}
         self._runs += 1
+        self.changes += 1
 
     def _start(self, lengths: dict[Scalar, int], held: dict[Scalar, int]) -> None:
         self.lengths, self._held, self._runs, self._broken = lengths, held, 0, ""
+        self.changes += 1
 
     def _check_whole(self) -> None:
         if self._broken:
@@ -196,6 +202,11 @@ class StatefulModel(ABC):
     def reset(self) -> None:
         """As `Session.reset`."""
         self._own().reset()
+
+    @property
+    def changes(self) -> int:
+        """As `Session.changes`."""
+        return self._own().changes
 
     @property
     def position(self) -> int:

@@ -166,7 +166,7 @@ class Generating:
         if wrong:
             raise InputError(f"ids: {wrong[0]} is no token; the model has {self.generation.vocabulary}")
         # After rewinding, or loading states, what came last belongs to other ones.
-        goes_on = resume and self._pending is not None and self._pending[1] == self._decoder.position
+        goes_on = resume and self._pending is not None and self._pending[1] == self._decoder.changes
         prompt = [self._pending[0]] if goes_on and self._pending is not None else []
         prompt += array.tolist()
         if not prompt:
@@ -207,7 +207,7 @@ class Generating:
         while most is None or made < most:
             results = step(prompt)
             token = int(results[TOKEN][0])
-            self._pending = token, self._decoder.position
+            self._pending = token, self._decoder.changes
             if token in stop:
                 return
             made += 1

@@ -148,3 +148,15 @@ def test_a_run_takes_the_likeliest() -> None:
 def test_models_that_give_no_tokens(options: dict[str, Any], text: str) -> None:
     with pytest.raises(InputError, match=text):
         compiled(**options)
+
+
+def test_what_came_last_belongs_to_the_states_that_it_came_of() -> None:
+    """After other runs that have led to the same position, too."""
+    made = compiled()
+    list(made.generate(PROMPT, max_tokens=3))
+    position = made.position
+    made.rewind(2)
+    made.run({"input_ids": np.array([[7, 7]])})
+    assert made.position == position
+    with pytest.raises(InputError, match="give one token at least"):
+        made.generate([], max_tokens=1, resume=True)
