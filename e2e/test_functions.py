@@ -184,3 +184,37 @@ def test_a_buffer_of_one_is_an_input_of_another(page: Page, tmp_path: Path) -> N
             got = value(page, script, given)
             assert got == {"kind": kind, "classes": np.argsort(-values)[:2].tolist()}
         page.goto("about:blank")
+
+
+def test_files_of_both_models(page: Page, tmp_path: Path) -> None:
+    """Equal constants are in files that both load, each to its own place; on wasm and, where there is WebGL, there."""
+    shutil.copytree(PAGES, tmp_path, dirs_exist_ok=True)
+    sizes = {"a": (512, 256), "b": (256, 256), "c": (256, 64), "d": (256, 256)}
+    weights = {name: random(shape, i) / 16 for i, (name, shape) in enumerate(sizes.items())}
+    chains = {"one": "abc", "two": "abdc"}
+    for name, chain in chains.items():
+        values = ["x", *(f"h{i}" for i in range(len(chain) - 1)), "y"]
+        nodes = [node("MatMul", [values[i], w], [values[i + 1]], f"n{i}") for i, w in enumerate(chain)]
+        own = {w: weights[w] for w in chain}
+        onnx.save(model(nodes, {"x": (1, 512)}, ["y"], own), tmp_path / f"{name}.onnx")
+    words = ["one.onnx", "two.onnx", "--out", "bundle", "--targets", "webgl,wasm", "--golden", "off"]
+    subprocess.run([Path(sys.executable).with_name("webnn-compile"), *words], check=True, cwd=tmp_path)
+    files = [file.stat().st_size for file in (tmp_path / "bundle").glob("weights-*.bin")]
+    assert sum(files) < 4 * sum(a.size for a in weights.values()) * 1.05
+    script = """
+      const models = await bundle.load({ backend: argument });
+      const x = Float32Array.from({ length: 512 }, (_, i) => (i % 7) - 3);
+      const found = [[...(await models.one.run({ x })).y], [...(await models.two.run({ x })).y]];
+      await models.dispose();
+      return found;
+    """
+    x = np.arange(512, dtype=np.float32) % 7 - 3
+    with serve(tmp_path) as site:
+        open_page(page, site)
+        for backend in ("wasm", *(["webgl"] if has_backend(page, "webgl") else [])):
+            for got, chain in zip(value(page, script, backend), chains.values(), strict=True):
+                want = x
+                for name in chain:
+                    want = want @ weights[name]
+                np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-3 * np.abs(want).max())
+        page.goto("about:blank")
