@@ -32,21 +32,28 @@ text.setSelectionRange(text.value.length, text.value.length);
 temperature.addEventListener('input', () => {
   element('degree', HTMLOutputElement).value = temperature.value;
 });
-backends.addEventListener('change', () => start().catch(fail));
+backends.addEventListener('change', () => start().catch(failToStart));
 writeButton.addEventListener('click', () => write().catch(fail));
 stopButton.addEventListener('click', () => ending.abort());
-await start().catch(fail);
+await start().catch(failToStart);
 
 async function start() {
   setState('loading');
   const { load } = await importBundle(FOLDER);
   await model?.dispose();
+  model = undefined;
   const backend = /** @type {'auto' | Backend} */ (backends.value);
   model = await load({ backend, onProgress: showProgress, warmup: true });
   [begin, given] = [0, []];
   setState('ready');
   showStatus('');
   showModel(model.info());
+}
+
+/** @param {unknown} error after which another backend may be chosen */
+function failToStart(error) {
+  fail(error);
+  backends.disabled = false;
 }
 
 /** Writes behind the cursor; what was there is dropped. */

@@ -249,6 +249,23 @@ def test_writer(quiet: Page, site: Site) -> None:
 
 
 @pytest.mark.fresh_page
+def test_another_backend_where_one_does_not_start(page: Page, site: Site) -> None:
+    page.goto(site.url + "writer.html")
+    page.wait_for_selector(READY)
+    site.faults["*webgl*"] = "missing"
+    try:
+        page.select_option("#backend", "webgl")
+        page.wait_for_selector("body[data-state=error]")
+        expect(page.locator("#status")).not_to_be_empty()
+        expect(page.locator("#write")).to_be_disabled()
+    finally:
+        site.faults.clear()
+    page.select_option("#backend", "wasm")
+    page.wait_for_selector(READY)
+    expect(page.locator("#write")).to_be_enabled()
+
+
+@pytest.mark.fresh_page
 def test_backends(quiet: Page, site: Site) -> None:
     quiet.goto(site.url + "backends.html")
     need_backend(quiet, "webgl")

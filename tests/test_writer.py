@@ -71,7 +71,7 @@ def test_recorded_loss_is_measured_again(text: dict[str, Any], reference: Refere
     assert record["held_out_loss"] < 1.6
 
 
-@pytest.mark.parametrize("target", ["native", "wasm"])
+@pytest.mark.parametrize("target", ["native", "wasm", "webgl", "webgpu"])
 def test_tokens_are_those_of_onnxruntime(target: str, text: dict[str, Any], reference: Reference) -> None:
     need_driver(target)
     dims = {"sequence_length": (1, 64), "past_sequence_length": (0, CONTEXT - 1)}
