@@ -211,6 +211,21 @@ ROWS = (
         {"S": (1, 3), "P": (0, 4)},
     ),
     Row(
+        "rows that the data choose, so that a run decides how many",
+        (
+            _node("Greater", "x zero", "c"),
+            _node("Compress", "x c", "n", axis=0),
+            _node("Concat", "p n", "p2", axis=0),
+            _node("ReduceSum", "p2", "y", keepdims=0),
+        ),
+        {"x": (_F, ("S",)), "p": (_F, ("P",))},
+        {"y": (_F, ()), "p2": (_F, ("N",))},
+        {"p": "p2"},
+        _floats("x", "S"),
+        {"zero": np.float32(0)},
+        {"S": (1, 3), "P": (0, 40)},
+    ),
+    Row(
         "integers that count",
         (_node("Add", "n one", "n2"), _node("Cast", "n2", "f", to=_F), _node("Mul", "x f", "y")),
         {"x": (_F, (3,)), "n": (_I, (1,))},
