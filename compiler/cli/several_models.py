@@ -116,7 +116,7 @@ def _named(arguments: Sequence[str], ctx: click.Context) -> dict[str, str | Path
         name, file = _split(argument)
         if name is None and not is_address(file) and not Path(file).exists():
             raise click.UsageError(
-                f"{argument!r} is one argument too many: it is no file of a model, an option takes one value, lists have "
+                f"{argument!r} is one argument too many: it is no file, an option takes one value, lists have "
                 "commas (--targets webgpu,wasm), and names with spaces stand in quotes",
                 ctx,
             )
