@@ -267,7 +267,8 @@ def test_what_is_no_model_is_refused(opened: Page, source: str, message: str) ->
         ("null", "options are an object with some of signal, shapes"),
         (
             "{ shape: {} }",
-            "there is no option shape; choose from signal, shapes, dims, pictures, sounds, answers, labels, ",
+            "there is no option shape; choose from signal, shapes, dims, states, given, pictures, sounds, answers, "
+            "labels, ",
         ),
         ("{ shapes: { x: '1x3' } }", "the option shapes must be sizes by input, such as { input: [1, 3, 224, 224] }"),
         ("{ shapes: { x: [1n] } }", "the option shapes must be"),
