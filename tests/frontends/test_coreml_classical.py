@@ -166,7 +166,9 @@ def test_support_vector_regressors(kind: str) -> None:
 
 def machine(probabilities: bool) -> tuple[dict[str, Any], Array]:
     """Fields of a classifier with three classes, and the decisions [rows, pairs]."""
-    vectors, alpha, rho, counts = real(9, 4), real(2, 9), real(3), [2, 4, 3]
+    own = np.random.default_rng(5)  # whatever tests ran before, and drew
+    vectors, alpha, rho = (own.uniform(-1, 1, shape).astype(np.float32) for shape in ((9, 4), (2, 9), 3))
+    counts = [2, 4, 3]
     dense = {"denseSupportVectors": {"vectors": [{"values": row.tolist()} for row in vectors]}}
     sigmoids = {"probA": [-1.5, -0.5, -2.0], "probB": [0.1, 0.2, -0.3]} if probabilities else {}
     fields = {
@@ -180,8 +182,8 @@ def machine(probabilities: bool) -> tuple[dict[str, Any], Array]:
     kernels, ends = kernel("rbfKernel", X, vectors), np.cumsum(counts)
     decisions = np.zeros((len(X), 3))
     for p, (i, j) in enumerate(combinations(range(3), 2)):
-        for own, row in ((i, j - 1), (j, i)):
-            part = slice(ends[own] - counts[own], ends[own])
+        for kind, row in ((i, j - 1), (j, i)):
+            part = slice(ends[kind] - counts[kind], ends[kind])
             decisions[:, p] += kernels[:, part] @ alpha[row, part]
     return fields, decisions - rho
 
