@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 
 import numpy as np
 
@@ -19,9 +18,9 @@ from ..native.threads import define_parallel_for
 from ..program.program import Program, TensorSpec
 from ..system.cache import Cache
 from ..system.limits import format_size, machine_memory
-from ..values.ports import Ports, check_out
+from ..values.ports import Ports
 from .aligned_bytes import aligned_bytes
-from .sessions import Session, StatefulModel
+from .sessions import ProgramModel, Session
 
 Array = np.ndarray
 
@@ -43,7 +42,7 @@ class _Bytes:
         self.read(state)[...] = whole
 
 
-class NativeModel(StatefulModel):
+class NativeModel(ProgramModel):
     """The arena belongs to the model, so runs of several threads wait for each other. Results do not depend on the
     number of `threads`.
 
@@ -76,24 +75,6 @@ class NativeModel(StatefulModel):
         self._memory = _address(weights), _address(arena)
         if self.program.prepare:
             self.call(PREPARE)
-
-    def run(self, inputs: Mapping[str, object], *, out: Mapping[str, Array] | None = None) -> dict[str, Array]:
-        """Outputs by name, in the arrays of `out` where it has any: such an array, or its corner ([:n, :m]) where it is
-        larger than the output in this run. Raises InputError for a missing, unexpected or misshapen input, and for an
-        array that an output does not fit."""
-        if out is not None:
-            check_out(self.program.outputs, out)
-        if self.program.states:
-            return self._own().run(inputs, out=out)
-        return self.run_in(None, inputs, out)
-
-    @property
-    def kept(self) -> Program:
-        return self.program
-
-    @property
-    def lock(self) -> AbstractContextManager[object]:
-        return self._lock
 
     def new_memory(self) -> _Bytes:
         return _Bytes(self.program)

@@ -13,10 +13,11 @@ from ..errors import InputError
 from ..ir.nodes import Expr, Scalar
 from ..ir.sizes import scalars_of, value_of
 from ..program.dimensions import Dimension
-from ..program.program import TensorSpec
+from ..program.program import Program, TensorSpec
 from ..program.states import check_room, lengths_after, lengths_at_start
 from ..values.arrays import read_inputs
 from ..values.bind_sizes import bind_sizes
+from ..values.ports import check_out
 
 Array = np.ndarray
 
@@ -233,3 +234,26 @@ class StatefulModel(ABC):
         if self._first is None:
             self._first = self.session()
         return self._first
+
+
+class ProgramModel(StatefulModel):
+    """A model that runs a program of a processor, `program`. Subclasses take `_lock` during a run."""
+
+    program: Program
+    _lock: AbstractContextManager[object]
+
+    def run(self, inputs: Mapping[str, object], *, out: Mapping[str, Array] | None = None) -> dict[str, Array]:
+        """Outputs by name, in the arrays of `out` where it has any: such an array, or its corner ([:n, :m]) where it is
+        larger than the output in this run. Raises InputError for a missing, unexpected or misshapen input, and for an
+        array that an output does not fit."""
+        if out is not None:
+            check_out(self.program.outputs, out)
+        return self.run_in(self._own() if self.program.states else None, inputs, out)
+
+    @property
+    def kept(self) -> Program:
+        return self.program
+
+    @property
+    def lock(self) -> AbstractContextManager[object]:
+        return self._lock

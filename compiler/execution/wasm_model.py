@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from itertools import pairwise
 from weakref import WeakMethod
 
@@ -16,11 +15,11 @@ from ..codegen.render_host import CLOCK, CLOCK_LAUNCH, ENTRY, PREPARE, PROFILE, 
 from ..program.plan_memory import ALIGNMENT, align
 from ..program.program import Program, TensorSpec, check_wasm32
 from ..values.arrays import read_outputs, read_scalars, write_inputs
-from ..values.ports import check_out, copy_out
+from ..values.ports import copy_out
 from ..wasm.build_module import CHUNK, PAGE
 from ..wasm.execute import HostFunction, Number, WasmInstance
 from ..wasm.linkers import Linked
-from .sessions import Session, StatefulModel
+from .sessions import ProgramModel, Session
 
 Array = np.ndarray
 
@@ -43,7 +42,7 @@ class _Pages:
         self.read(state)[...] = whole
 
 
-class WasmModel(StatefulModel):
+class WasmModel(ProgramModel):
     """A linked program run by wasmtime (extra `verify`), called like a NativeModel: runs of several threads
     wait for each other. `in_bytes` is a module of BYTE_VARIANTS: what those on unsigned bytes compute is exact where
     this processor takes them so, and products fit."""
@@ -75,22 +74,6 @@ class WasmModel(StatefulModel):
         memory[self._arena :] = 0xFF
         for number in range(len(program.prepare)):
             self._instance.call(PREPARE, self._weights, self._arena, number)
-
-    def run(self, inputs: Mapping[str, object], *, out: Mapping[str, Array] | None = None) -> dict[str, Array]:
-        """Outputs by name; `out` and errors are those of NativeModel."""
-        if out is not None:
-            check_out(self.program.outputs, out)
-        if self.program.states:
-            return self._own().run(inputs, out=out)
-        return self.run_in(None, inputs, out)
-
-    @property
-    def kept(self) -> Program:
-        return self.program
-
-    @property
-    def lock(self) -> AbstractContextManager[object]:
-        return self._lock
 
     def new_memory(self) -> _Pages:
         return _Pages(self._instance, self.program)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 
 CONTEXT = 6
-"""Tokens before, by which a decoder knows whether a word begins."""
+"""Tokens before, which tell a decoder whether a word begins."""
 
 LONGEST = 24
 """Tokens that are decoded again with each one."""

@@ -2,7 +2,7 @@
 
 /** @typedef {import('../texts/tokenizers.js').Tokenizer} Tokenizer */
 
-const CONTEXT = 6; // tokens before, by which a decoder knows whether a word begins
+const CONTEXT = 6; // tokens before, which tell a decoder whether a word begins
 const LONGEST = 24; // tokens that are decoded again with each one
 const MALFORMED = 8; // so many tokens make no character of bytes that are none
 const UNFINISHED = '\uFFFD'; // bytes of a character that lacks some
