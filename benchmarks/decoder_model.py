@@ -16,13 +16,15 @@ PAST, PRESENT = "past_key_values", "present"
 
 @dataclass(frozen=True, slots=True)
 class DecoderSize:
-    """`layers` of `heads`, each of `size` channels, over `words` tokens and at most `positions`."""
+    """`layers` of `heads`, each of `size` channels, over `words` tokens and at most `positions`; the names of the sizes
+    of a batch, of what is cached and of what is new."""
 
     layers: int = 6
     heads: int = 6
     size: int = 64
     words: int = 5000
     positions: int = 2048
+    names: tuple[str, str, str] = ("batch_size", "past_sequence_length", "sequence_length")
 
     @property
     def width(self) -> int:
@@ -58,11 +60,12 @@ def decoder_model(of: DecoderSize, seed: int = 0) -> onnx.ModelProto:
         scale = number(f"{name}.scale", (1 + 0.1 * generator.standard_normal(width)).astype(np.float32))
         return node("LayerNormalization", [x, scale, matrix(f"{name}.bias", width, scale=0.1)], name, axis=-1)
 
-    ids = ("batch_size", "sequence_length")
+    batch, past_rows, new_rows = of.names
+    ids, rows = (batch, new_rows), f"{past_rows} + {new_rows}"
     inputs = [
         info("input_ids", T.INT64, *ids),
         info("position_ids", T.INT64, *ids),
-        info("attention_mask", T.INT64, "batch_size", "past_sequence_length + sequence_length"),
+        info("attention_mask", T.INT64, batch, rows),
     ]
     outputs = [info("logits", T.FLOAT, *ids, of.words)]
     heads, whole = number("heads", [0, 0, of.heads, of.size]), number("whole", [0, 0, width])
@@ -87,9 +90,8 @@ def decoder_model(of: DecoderSize, seed: int = 0) -> onnx.ModelProto:
         for role, new in (("key", k), ("value", v)):
             past, present = f"{PAST}.{i}.{role}", f"{PRESENT}.{i}.{role}"
             node("Concat", [past, new], present, axis=2)
-            inputs.append(info(past, T.FLOAT, "batch_size", of.heads, "past_sequence_length", of.size))
-            rows = "past_sequence_length + sequence_length"
-            outputs.append(info(present, T.FLOAT, "batch_size", of.heads, rows, of.size))
+            inputs.append(info(past, T.FLOAT, batch, of.heads, past_rows, of.size))
+            outputs.append(info(present, T.FLOAT, batch, of.heads, rows, of.size))
         keys = node("Transpose", [f"{PRESENT}.{i}.key"], f"keys{i}", perm=[0, 1, 3, 2])
         scores = node("Mul", [node("MatMul", [q, keys], f"products{i}"), scale], f"scores{i}")
         shares = node("Softmax", [node("Where", [counts, scores, never], f"masked{i}")], f"shares{i}", axis=-1)
