@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from decoders.tiny import Passed
 from generation.test_generate import PROMPT, SAMPLED, expected
-from small_decoder import POSITIONS, WORDS, Reference, small_decoder
+from small_decoder import POSITIONS, WORDS, small_decoder
 from webnn_compile.generation.sample import Sampling
 
 NAMES = {"top_k": "topK", "top_p": "topP", "min_p": "minP", "repetition_penalty": "repetitionPenalty"}
@@ -215,9 +216,9 @@ def check_kept(found: Any) -> None:
 
 
 def _check_logprobs(tokens: Any) -> None:
-    reference, ids = Reference(small_decoder()), PROMPT
+    reference, ids = Passed.of(small_decoder()), PROMPT
     for token in tokens:
-        logits = reference.logits(ids).astype(np.float64)
+        logits = reference.run(ids)[-1].astype(np.float64)
         logprobs = logits - np.log(np.exp(logits - logits.max()).sum()) - logits.max()
         np.testing.assert_allclose(token["logprob"], logprobs[token["token"]], atol=1e-4)
         assert [one["token"] for one in token["top"]] == np.argsort(-logits)[: len(token["top"])].tolist()

@@ -39,9 +39,14 @@ class Passed:
         pasts = [i for i in session.get_inputs() if i.name.startswith("past")]
         return Passed(session, {i.name: np.zeros((1, i.shape[1], 0, i.shape[3]), np.float32) for i in pasts})
 
+    @property
+    def position(self) -> int:
+        """The tokens so far."""
+        return int(next(iter(self.caches.values())).shape[2])
+
     def run(self, ids: Sequence[int]) -> Array:
         """The logits [seq, WORDS] of these words behind those of the runs before."""
-        at = next(iter(self.caches.values())).shape[2]
+        at = self.position
         feeds = {
             "input_ids": np.array([ids], np.int64),
             "position_ids": np.arange(at, at + len(ids))[None],

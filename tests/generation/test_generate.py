@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import webnn_compile
+from decoders.tiny import Passed
 from drivers import need_driver
-from small_decoder import POSITIONS, WORDS, Reference, small_decoder
+from small_decoder import POSITIONS, WORDS, small_decoder
 from webnn_compile.errors import InputError
 from webnn_compile.generation.sample import Sampling, sample
 from webnn_compile.program.states import StateFullError
@@ -27,12 +28,12 @@ def compiled(target: str = "native", **options: Any) -> Any:
 
 
 def expected(count: int, sampling: Sampling, prompt: list[int] = PROMPT) -> list[int]:
-    reference, seen = Reference(small_decoder()), np.zeros(WORDS, np.uint8)
+    reference, seen = Passed.of(small_decoder()), np.zeros(WORDS, np.uint8)
     tokens: list[int] = []
     ids = prompt
     for _ in range(count):
         seen[ids] = 1
-        choice = sample(reference.logits(ids), seen, sampling, reference.position)
+        choice = sample(reference.run(ids)[-1], seen, sampling, reference.position)
         assert choice.margin > 1e-4
         ids = [choice.token]
         tokens += ids
@@ -94,9 +95,9 @@ def test_rows_are_dropped() -> None:
 
 def test_logarithms_of_probability() -> None:
     made = compiled(generate="top=5,ids=input_ids,logits=logits")
-    reference, ids = Reference(small_decoder()), PROMPT
+    reference, ids = Passed.of(small_decoder()), PROMPT
     for token in made.generate(PROMPT, max_tokens=6, logprobs=True, temperature=1.5, seed=4):
-        logits = reference.logits(ids).astype(np.float64)
+        logits = reference.run(ids)[-1].astype(np.float64)
         logprobs = logits - np.log(np.exp(logits - logits.max()).sum()) - logits.max()
         assert token.logprob == pytest.approx(logprobs[token.id], abs=1e-4)
         assert [i for i, _ in token.top] == np.argsort(-logits)[:5].tolist()
