@@ -66,7 +66,7 @@ def as_data(tensors: dict[str, Array]) -> dict[str, Any]:
 def test_an_exported_network_runs_at_any_size(page: Page, tmp_path: Path, network: str) -> None:
     model, backend = exported_for(network, browser_name(page))
     sizes = [f"{name}={least}..{most}" for name, (least, most) in dims(model).items()]
-    options = [option for size in sizes for option in ("--dim", size)]
+    options = ["--state", "none", *(option for size in sizes for option in ("--dim", size))]
     given = [feeds(model, sizes) for sizes in (ODD, LEAST)]
     with serve(compile_site(path_of(model), tmp_path, "--targets", backend, *options)) as site:
         open_bundle(page, site, "bundle", backend)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -44,6 +46,22 @@ def test_runs_find_what_those_before_have_left(row: Row, target: str) -> None:
         for name, want in states.items():
             assert saved[name].dtype == want.dtype
             np.testing.assert_allclose(saved[name], want, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("target", ["native", "wasm", "webgl", "webgpu"])
+def test_memory_is_given_back_with_the_last_reference(target: str) -> None:
+    """Without a collection of cycles, which may come late."""
+    model = _compiled(CELL, target)
+    given, _, _ = next(iter(CELL.runs(1)))
+    model.run(given)
+    model.fork().run(given)
+    seen = weakref.ref(model)
+    gc.disable()
+    try:
+        del model
+        assert seen() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("target", ["native", "wasm", "webgl", "webgpu"])

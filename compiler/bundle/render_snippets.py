@@ -33,7 +33,7 @@ def render_run(artifact: Artifact, model: str = "model", outputs: str = "outputs
         )
         return (
             f"for await (const token of {model}.generate({{ {prompt}, maxTokens: 50 }})) {{\n"
-            f"  console.log(token); // a {shown} as soon as it is there\n}}\n"
+            f"  console.log(token); // {line_comment(f'a {shown} as soon as it is there')}\n}}\n"
         )
     given = [_input(artifact, spec) for spec in artifact.inputs if spec.name not in artifact.text_inputs]
     if artifact.text is not None:

@@ -51,7 +51,8 @@ def render_function_types(functions: Mapping[str, tuple[Artifact, str]], templat
         start = template_of_own.index("// <model>")
         own = _whole(artifact, template_of_own)[start:].partition(_FUNCTION_ENDS)[0]
         lines = indent(f"{own}export const cache: ModelCache;\n", "  ")
-        namespaces.append(f"/** The model {name}, and what loads it alone. */\nexport namespace {name} {{\n{lines}}}\n")
+        about = documentation(f"The model {name}, and what loads it alone.")
+        namespaces.append(f"{about}\nexport namespace {name} {{\n{lines}}}\n")
     models = "".join(f"  readonly {name}: {name}.Model;\n" for name in functions)
     infos = "".join(f" readonly {name}: {name}.Info;" for name in functions)
     options = " & ".join(f"{name}.LoadOptions" for name in functions)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -84,7 +85,9 @@ class DeviceModel(StatefulModel):
         self._steps = self._joined(program.steps)
         self._calls = {id(call): number for number, call in enumerate(program.calls)}
         self._given: list[Any] = []
-        self._states = DeviceStates(program.states, self._read, self._write)
+        # Without a cycle: a model's memory is given back as soon as nothing refers to it.
+        model: DeviceModel = weakref.proxy(self)
+        self._states = DeviceStates(program.states, lambda v: model._read(v), lambda *given: model._write(*given))
         self._kept = KeptStates(tuple(p.spec for p in program.states), program.dimensions)
 
     @overload

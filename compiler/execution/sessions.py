@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -196,9 +197,12 @@ class StatefulModel(ABC):
 
     def session(self) -> Session:
         """A new session, independent of all others and of the model's own methods."""
+        return self._session(self)
+
+    def _session(self, model: StatefulModel) -> Session:
         if not self.kept.states:
             raise InputError("the model keeps nothing between runs: compile it with states (--state IN=OUT)")
-        return Session(self, self.kept, self.new_memory())
+        return Session(model, self.kept, self.new_memory())
 
     def reset(self) -> None:
         """As `Session.reset`."""
@@ -232,7 +236,8 @@ class StatefulModel(ABC):
 
     def _own(self) -> Session:
         if self._first is None:
-            self._first = self.session()
+            # Without a cycle: a model's memory is given back as soon as nothing refers to it.
+            self._first = self._session(weakref.proxy(self))
         return self._first
 
 
