@@ -15,7 +15,9 @@ from ..ir.nodes import Expr, Scalar
 from ..ir.size_data import expression_data
 from ..ir.sizes import number, scalars_of
 from ..program.device_program import (
+    Canary,
     Constant,
+    CopyDimension,
     DeviceKernel,
     DeviceProgram,
     HostCall,
@@ -56,6 +58,8 @@ def render_device(program: DeviceProgram) -> bytes:
     }
     if program.states:
         document["states"] = [port.value for port in program.states]
+    if program.canaries:
+        document["canaries"] = _columns(map(_canary, program.canaries))
     if program.host is not None:
         document["host"] = {
             "inputs": [port.spec.offset for port in program.inputs],
@@ -182,8 +186,25 @@ def _constant(c: Constant, name: str) -> dict[str, Any]:
         "dtype": str(c.dtype),
     }
     if c.dimensions is not None:
-        entry["digits"] = [[d.extent, d.stride, d.axis, d.weight] for d in c.dimensions]
+        entry["digits"] = _digits(c.dimensions)
         entry["limits"] = list(c.limits)
+    return entry
+
+
+def _digits(dimensions: Sequence[CopyDimension]) -> list[list[int]]:
+    return [[d.extent, d.stride, d.axis, d.weight] for d in dimensions]
+
+
+def _canary(c: Canary) -> dict[str, Any]:
+    entry: dict[str, Any] = {"launch": c.launch, "sum": c.sum, "norm": c.norm, "tolerance": c.tolerance}
+    if c.scalars:
+        entry["scalars"] = list(c.scalars)
+    if c.positive:
+        entry["positive"] = True
+    if c.integers is not None:
+        entry["integers"] = c.integers
+    if c.padding:
+        entry["outside"] = [[p.argument, _digits(p.dimensions), list(p.limits)] for p in c.padding]
     return entry
 
 

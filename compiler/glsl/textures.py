@@ -134,19 +134,26 @@ def texel_order(shape: tuple[int, ...], place: Placement) -> tuple[Subdimension,
     """The order of an image's elements in memory, outermost first: layer, rows, groups of channels, columns, channels;
     the same for a tall image. None for a flat texture.
 
-    For images without bands, those that are not drawn.
+    For images without bands, or of one dimension of rows.
     """
     if not place.tile:
         return None
-    if place.bands > 1:
-        raise InternalError(f"texel_order: {place} has bands")
     c = len(shape) - 1
-    groups, lanes = Subdimension(c, TEXEL, -(-shape[c] // TEXEL)), Subdimension(c, 1, TEXEL)
+    groups, lanes = -(-shape[c] // TEXEL), Subdimension(c, 1, TEXEL)
+    by_group: tuple[Subdimension, ...] = (Subdimension(c, TEXEL, groups),)
     if not c:
-        return groups, lanes
+        return *by_group, lanes
     layer, columns = Subdimension(c - 1, 1, place.tile), Subdimension(c - 1, place.tile, -(-shape[c - 1] // place.tile))
-    rows = (Subdimension(d, 1, n) for d, n in enumerate(shape[:-2]))
-    return layer, *rows, groups, columns, lanes
+    rows = tuple(Subdimension(d, 1, n) for d, n in enumerate(shape[:-2]))
+    if place.bands > 1 and place.tall:
+        by_group = Subdimension(c, TEXEL, place.height), Subdimension(c, TEXEL * place.height, place.bands)
+    elif place.bands > 1:
+        several = [d for d, n in enumerate(shape[:-2]) if n > 1]
+        if len(several) > 1:
+            raise InternalError(f"texel_order: {place} has bands, and rows of several dimensions")
+        d = several[0]
+        rows = Subdimension(d, 1, place.height), Subdimension(d, place.height, place.bands)
+    return layer, *rows, *by_group, columns, lanes
 
 
 def _canonical(*indices: Expr) -> tuple[Expr, ...]:

@@ -11,6 +11,7 @@ from ..errors import CannotExpress
 from ..ir.nodes import Kernel
 from ..ir.printer import print_kernel
 from ..pipeline.plan_kernels import KernelPlan, Placements
+from ..program.device_program import DeviceKernel
 
 
 class KernelCompiler:
@@ -19,13 +20,19 @@ class KernelCompiler:
     def __init__(self, backend: DeviceBackend) -> None:
         self.backend = backend
         self._compiled: dict[Hashable, CompiledKernel] = {}
+        self._naive: dict[int, tuple[Kernel, CompiledKernel]] = {}
 
     def compile(self, naive: Kernel, placements: Placements, choices: Choices = DEFAULT) -> CompiledKernel:
         """Raises CannotExpress from the backend, and ScheduleError where `choices` are not legal."""
         key = (print_kernel(naive, named=False), placements, key_of_choices(choices))
         if key not in self._compiled:
             self._compiled[key] = self.backend.compile_kernel(naive, placements, choices)
+            self._naive[id(self._compiled[key].kernel)] = naive, self._compiled[key]
         return self._compiled[key]
+
+    def source_of(self, kernel: DeviceKernel) -> tuple[Kernel, CompiledKernel]:
+        """The naive kernel of one that it has compiled."""
+        return self._naive[id(kernel)]
 
 
 class DistinctKernels:

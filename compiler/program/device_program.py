@@ -211,6 +211,36 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
+class Padding:
+    """The storage of an argument, by its number, in `dimensions`, outermost first, over all of its elements: those at
+    or beyond the limit of a logical axis are padding. Strides are those of the elements that are none."""
+
+    argument: int
+    dimensions: tuple[CopyDimension, ...]
+    limits: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Canary:
+    """A launch by which a device shows at load that it computes a kernel rightly.
+
+    Its operands are filled from a seed (`values/canary_values.py`), in storages of their own, and so are constants;
+    what is `padding` there is zero. With `positive` floats are in [0.5, 1.5), and `integers` is a mask of all integers.
+    `scalars` are passed. Of the result, elements that are no padding, `sum` has random signs, and `norm` is the root of
+    the sum of squares: a device may be off by `tolerance` times the norm. `launch` is the number among all launches.
+    """
+
+    launch: int
+    sum: float
+    norm: float
+    tolerance: float
+    scalars: tuple[int, ...] = ()
+    positive: bool = False
+    integers: int | None = None
+    padding: tuple[Padding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Port:
     """An input or output of the model, row-major: the `value` that holds it on the device, -1 for none; the offset in
     its specification is that in the host's arena, -1 for none. An input may be in both, or in neither."""
@@ -227,7 +257,7 @@ Steps = Sequence[Step]
 class DeviceProgram:
     """`backend` is the name of its target. `host` has a segment for each of the calls among `steps`, in order;
     `dimensions` are the sizes that each run decides, `refusals` the branches that none may take, `states` the inputs
-    that the run before has left on the device.
+    that the run before has left on the device. `canaries` are of distinct kernels.
 
     The values of scalars are known outside of the device: those of dimensions by the arrays of a run, counters of
     loops, and what is measured.
@@ -247,6 +277,7 @@ class DeviceProgram:
     dimensions: tuple[Dimension, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     states: tuple[Port, ...] = ()
+    canaries: tuple[Canary, ...] = ()
 
     @property
     def work(self) -> tuple[Launch | HostCall, ...]:

@@ -1,0 +1,47 @@
+"""Operands of canaries, and what is compared of their results: made from a seed, as `values/seeded.py` makes words.
+
+`runtime-js/device/canaries.js` makes the same ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..dtypes import BOOL, I8, U8, U32, DType
+from .seeded import seeded_words
+
+Array = np.ndarray
+
+FEW = 7
+"""A mask of integers that have any value: most are indices, and operands of sums."""
+
+
+def canary_values(dtype: DType, count: int, argument: int, *, positive: bool, integers: int | None) -> Array:
+    """The elements of an argument, by its number, of the model's type `dtype`: float32 [count], multiples of 2**-11
+    from -1 to below 1, or of 2**-12 from 0.5 to below 1.5 where they are `positive`; of other types int64 [count], all
+    that `integer_range` says."""
+    words = seeded_words(count, argument)
+    if dtype.is_float:
+        steps = (words & np.uint32(0xFFF)).astype(np.float32) + np.float32(2048 if positive else -2048)
+        return np.asarray(steps / np.float32(4096 if positive else 2048))
+    least, most = integer_range(dtype, integers)
+    return np.asarray((words & np.uint32(most - least)).astype(np.int64) + least)
+
+
+def integer_range(dtype: DType, integers: int | None) -> tuple[int, int]:
+    """The least and the greatest of a canary's integers of the model's type `dtype`, by the canary's mask if it has
+    one."""
+    if integers is not None:
+        return 0, integers
+    return {BOOL: (0, 1), I8: (-128, 127), U8: (0, 255), U32: (0, 2**32 - 1)}.get(dtype, (0, FEW))
+
+
+def canary_sums(result: Array, argument: int, inside: Array | None = None) -> tuple[float, float]:
+    """The sum of the elements of a result, flat, with random signs, and the root of the sum of their squares; of those
+    that are `inside` its storage, bool of its shape. NaN where an element is no number."""
+    values = result.astype(np.float64)
+    signs = np.where(seeded_words(values.size, argument) & np.uint32(1), -1.0, 1.0)
+    if inside is not None:
+        values, signs = values[inside], signs[inside]
+    with np.errstate(all="ignore"):
+        return float(values @ signs), float(np.sqrt(values @ values))
