@@ -474,6 +474,23 @@ def test_a_compiler_that_does_not_arrive_is_an_error(
     assert "value" in page.evaluate("() => outcome(openCompiler().then(() => true))")
 
 
+def test_modules_of_weights_in_fewer_bits_that_do_not_arrive(page: Page, site: Site) -> None:
+    """They are fetched with the first call whose options name such weights, and again after a failure."""
+    page.goto(f"{site.url}compile.html")
+    page.wait_for_selector("html[data-ready]", state="attached")
+    choose(page, DIGITS)
+    site.faults["quantizer-*.zip"] = "missing"
+    try:
+        assert "value" in compile_chosen(page)
+        ended = compile_chosen(page, {"weights": "int8"})
+    finally:
+        site.faults.clear()
+    assert (ended["name"], ended["kind"]) == ("CompileError", "start")
+    message = "the modules of weights in fewer bits cannot be had: the server answered 404"
+    assert ended["message"].startswith(message)
+    assert "value" in compile_chosen(page, {"weights": "int8"})
+
+
 @pytest.mark.fresh_page
 def test_it_starts_where_trusted_types_are_required(page: Page, site_folder: Path) -> None:
     policy = f"{CSP}; require-trusted-types-for 'script'; trusted-types webnn-compile"

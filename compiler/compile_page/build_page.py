@@ -39,8 +39,11 @@ LATER: Mapping[str, tuple[str, ...]] = {
         f"webnn_compile/frontends/{folder}/"
         for folder in ("caffe", "coreml", "hdf5", "keras", "mxnet", "tensorflow", "tfjs")
     ),
+    "quantizer": ("webnn_compile/quantization/", "webnn_compile/frontends/onnx/export_model.py"),
 }
-"""Modules that only a search needs, those of TFLite, and those of further formats."""
+"""Modules that only a search needs, those of TFLite, of further formats, and of weights in fewer bits."""
+EARLY = ("webnn_compile/quantization/__init__.py", "webnn_compile/quantization/settings.py")
+"""Modules below those folders that every build imports."""
 OF_DEVICES = ("connect.js", "device.js", "follow_model.js", "frames.js", "show_search.js", "socket.js")
 """Scripts of rpc/device_page that a page without a broker has no use for."""
 SHARED = ("compare_results.js", "show_answers.js")
@@ -95,7 +98,7 @@ def build_page(
         for wheel in wheels:
             shutil.copy(wheel, work / "wheels" / wheel.name)
         _copy_modules(work / "site")
-        (work / "later.json").write_text(json.dumps(LATER))
+        (work / "later.json").write_text(json.dumps({"archives": LATER, "early": EARLY}))
         phase("bytecode")
         _pack(runtime, work)
         page = list(_page_files(work, runtime))

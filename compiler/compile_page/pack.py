@@ -1,8 +1,8 @@
 """Packs Python's modules for the page, as bytecode: run by the very Python that will read it, Pyodide's (pack.mjs).
 
 It is run as a script, in a folder with `wheels/`, packages; `site/`, modules of this project; `later.json`,
-folders of modules that few calls need, by the archives where they go. It writes these, `compiler.zip` with all others,
-and the folder `licences/`.
+folders of modules that few calls need, by the archives where they go, and which of the modules below are for none. It
+writes these, `compiler.zip` with all others, and the folder `licences/`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ Entry = tuple[str, bytes]
 
 def main(folder: Path) -> None:
     modules: list[Entry] = []
-    archives = {stem: tuple(folders) for stem, folders in json.loads((folder / "later.json").read_text()).items()}
+    listed = json.loads((folder / "later.json").read_text())
+    archives = {stem: tuple(folders) for stem, folders in listed["archives"].items()}
     later = tuple(f for folders in archives.values() for f in folders)
     for wheel in sorted((folder / "wheels").glob("*.whl")):
         with zipfile.ZipFile(wheel) as opened:
@@ -45,9 +46,10 @@ def main(folder: Path) -> None:
                 elif name.endswith(KEPT) and (name.startswith(later) or not UNUSED.search(name)):
                     modules.append((name, opened.read(name)))
     modules += own_modules(folder / "site")
-    write(folder / "compiler.zip", [e for e in modules if not e[0].startswith(later)])
+    apart = [e for e in modules if e[0].startswith(later) and e[0] not in listed["early"]]
+    write(folder / "compiler.zip", [e for e in modules if e not in apart])
     for stem, folders in archives.items():
-        write(folder / f"{stem}.zip", [e for e in modules if e[0].startswith(folders)])
+        write(folder / f"{stem}.zip", [e for e in apart if e[0].startswith(folders)])
 
 
 def own_modules(site: Path) -> Iterator[Entry]:

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 from compile_page import NUMPY, built_page
 from webnn_compile.cli.page_command import main
-from webnn_compile.compile_page.build_page import ABSENT, FOLDER, LATER, PYODIDE_FILES
+from webnn_compile.compile_page.build_page import ABSENT, EARLY, FOLDER, LATER, PYODIDE_FILES
 from webnn_compile.compile_page.downloads import packages, read_lock
 
 FIRST_VISIT = 12.5e6
@@ -63,7 +63,7 @@ def test_another_build_is_equal_and_replaces_a_page(page: Path, tmp_path: Path) 
 
 
 def test_a_first_visit_is_small(page: Path) -> None:
-    unused = re.compile(r"(tuner|tflite|formats)-.*\.zip|licences/.*|.*\.d\.ts|.*\.map")
+    unused = re.compile(rf"({'|'.join(LATER)})-.*\.zip|licences/.*|.*\.d\.ts|.*\.map")
     fetched = {name: len(zlib.compress(data)) for name, data in contents(page).items() if not unused.fullmatch(name)}
     largest = sorted(fetched.items(), key=lambda entry: -entry[1])[:5]
     assert sum(fetched.values()) <= FIRST_VISIT, largest
@@ -100,6 +100,7 @@ def test_modules_that_a_page_cannot_use_are_left_out(page: Path) -> None:
     for name in ("webnn_compile/driver/build.pyc", "webnn_compile/runtime_js/load/load.js", "ml_dtypes.pyc"):
         assert name in found
     assert any(n.startswith("numpy/_core/_multiarray_umath.") and n.endswith(".so") for n in found)
+    assert {f"{name}c" for name in EARLY} < set(found)
 
 
 @pytest.mark.parametrize(
@@ -108,13 +109,15 @@ def test_modules_that_a_page_cannot_use_are_left_out(page: Path) -> None:
         ("tuner", "webnn_compile/tune/tuner.pyc"),
         ("tflite", "webnn_compile/frontends/tflite/convert.pyc"),
         ("formats", "webnn_compile/frontends/keras/convert.pyc"),
+        ("quantizer", "webnn_compile/quantization/quantize_model.pyc"),
     ],
 )
 def test_modules_that_few_need_are_apart(stem: str, module: str, page: Path) -> None:
     found = names(page, stem)
-    for folder in LATER[stem]:
+    folders = tuple(folder.removesuffix(".py") for folder in LATER[stem])
+    for folder in folders:
         assert any(n.startswith(folder) for n in found)
-    assert [n for n in found if not n.startswith(LATER[stem])] == []
+    assert [n for n in found if not n.startswith(folders)] == []
     assert module in found
     assert set(found).isdisjoint(names(page, "compiler"))
 

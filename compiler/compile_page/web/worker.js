@@ -116,6 +116,7 @@ async function carryOut({ id, op, request, files, line }) {
   const { FS } = python;
   try {
     if (line) await loadLater('tuner', 'a search');
+    if (request.weights !== undefined) await loadLater('quantizer', 'weights in fewer bits');
     for (const { archive, what } of await formatsOf(files)) await loadLater(archive, what);
   } catch (error) {
     return { result: { error: { kind: 'start', message: /** @type {Error} */ (error).message } }, files: [] };
