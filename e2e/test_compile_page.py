@@ -9,6 +9,7 @@ import shlex
 import shutil
 import zipfile
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -52,7 +53,10 @@ def opened(page: Page, site: Site) -> Page:
 
 
 def wait(page: Page, *states: str) -> None:
-    page.wait_for_selector(", ".join(f"body[data-state={s}]" for s in states), timeout=START)
+    """Waits for one of the states; fails with the page's problem as soon as it shows one in another state."""
+    reached = ", ".join(f"body[data-state={s}]" for s in states)
+    page.wait_for_selector(f"{reached}, #problem:not([hidden])", timeout=START)
+    assert page.get_attribute("body", "data-state") in states, page.inner_text("#problem")
 
 
 def drop(page: Page, *files: Path, state: str = "running") -> None:
@@ -449,6 +453,57 @@ def test_a_wrong_answer_is_not_kept(page: Page, site: Site) -> None:
         site.faults.clear()
     page.click("#again")
     wait(page, "ready")
+
+
+def without_module(page: Path, name: str) -> None:
+    """Takes a module out of the compiler's archive of a page's folder."""
+    (archive,) = page.glob("compiler-*.zip")
+    with zipfile.ZipFile(archive) as packed:
+        entries = [(entry, packed.read(entry)) for entry in packed.infolist()]
+    assert name in [entry.filename for entry, _ in entries]
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        for entry, data in entries:
+            if entry.filename != name:
+                packed.writestr(entry, data)
+    data = archive.read_bytes()
+    listed = json.loads((page / "files.json").read_text())
+    (own,) = (file for file in listed["files"] if file["name"] == archive.name)
+    own |= {"bytes": len(data), "sha256": sha256(data).hexdigest()}
+    (page / "files.json").write_text(json.dumps(listed))
+
+
+@pytest.mark.fresh_page
+@pytest.mark.parametrize(
+    ("module", "state", "problem"),
+    [
+        ("graph/ir", "error", "the compiler does not start: .*ModuleNotFoundError: No module named '{}'"),
+        ("glsl/lower", "described", r"ModuleNotFoundError in phase 'optimise \(webgl\)': No module named '{}' \("),
+    ],
+)
+def test_a_module_that_is_missing_is_an_error_on_the_page(
+    page: Page, site_folder: Path, tmp_path: Path, module: str, state: str, problem: str
+) -> None:
+    """Whether the compiler's start imports it or a compilation."""
+    folder = tmp_path / "site"
+    shutil.copytree(site_folder, folder)
+    without_module(folder, f"webnn_compile/{module}.pyc")
+    with serve(folder) as own:
+        page.goto(own.url)
+        wait(page, "ready", "error")
+        page.set_input_files("#files", str(DIGITS))
+        text = re.compile(problem.format(f"webnn_compile.{module}".replace("/", ".")), re.DOTALL)
+        expect(page.locator("#problem")).to_have_text(text, timeout=START)
+        assert page.get_attribute("body", "data-state") == state
+        page.goto("about:blank")
+
+
+def test_exceptions_that_no_caller_meets_are_shown(opened: Page) -> None:
+    problem = opened.locator("#problem")
+    opened.evaluate("() => { Promise.reject(new Error('a rejection')); }")
+    expect(problem).to_have_text("a rejection")
+    opened.evaluate("() => { setTimeout(() => { throw new Error('an exception'); }); }")
+    expect(problem).to_contain_text("an exception")
+    opened.goto("about:blank")
 
 
 @pytest.mark.fresh_page

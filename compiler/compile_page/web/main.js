@@ -203,5 +203,8 @@ async function tune() {
   await compile(choice);
 }
 
+// What comes here has no caller that would show it.
+addEventListener('error', ({ message }) => showProblem(message));
+addEventListener('unhandledrejection', ({ reason }) => showProblem(reason));
 await keepFiles();
 await startCompiler();
