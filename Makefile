@@ -19,9 +19,6 @@ COMPILER := $(shell find compiler runtime-js -name '*.py' -o -name '*.js' -o -na
 COMPILE_PAGE := $(wildcard compiler/compile_page/web/* compiler/compile_page/* rpc/device_page/*.js)
 PAGE := $(addprefix demo-site/,index.html icon.svg style.css main.js ink.js pad.js start_model.js view.js) examples/digits/samples.json
 
-# The wheel has a copy of the package that bundles with text need.
-TOKENIZERS := compiler/tokenizers_js
-
 .PHONY: help demo site check test test-all fuzz bench docs screenshot packages lint clean
 help: ## say what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -55,12 +52,8 @@ docs: .venv/docs ## build the documentation's site, build/docs
 screenshot: $(DEMO)/page .venv/chromium ## the README's picture of the example, docs/demo.png
 	$(BIN)/python demo-site/show.py $(DEMO) --screenshot docs/demo.png
 
-packages: .venv/test node_modules/installed ## build what is published into dist/: the wheel, and the plugin for vite
-	mkdir -p $(TOKENIZERS)/dist
-	cp $(addprefix node_modules/@huggingface/tokenizers/,LICENSE package.json) $(TOKENIZERS)
-	cp node_modules/@huggingface/tokenizers/dist/tokenizers.min.mjs $(TOKENIZERS)/dist
-	$(BIN)/python -m build --wheel --no-isolation --outdir dist
-	npm pack --silent --pack-destination dist ./examples/vite-plugin-webnn-compile
+packages: .venv/test node_modules/installed ## build what is published into dist/, the same bytes from the same commit
+	$(BIN)/python -m release --out dist
 
 lint: .venv/test node_modules/installed $(DEMO)/page ## ruff, mypy, tsc, biome
 	$(BIN)/ruff check
@@ -71,7 +64,7 @@ lint: .venv/test node_modules/installed $(DEMO)/page ## ruff, mypy, tsc, biome
 	node_modules/.bin/tsc -p demo-site
 
 clean: ## remove all that make has made
-	rm -rf .venv build dist node_modules $(TOKENIZERS) benchmarks/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
+	rm -rf .venv build dist node_modules benchmarks/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
 
 $(DEMO)/page: $(DEMO)/bundle/model.js $(PAGE)
 	cp $(PAGE) $(DEMO)

@@ -89,7 +89,6 @@ def test_wheel_holds_one_package_and_the_runtime(wheel: Path) -> None:
         "compile_page/web/index.html",
         "compile_page/web/icon.svg",
         "compile_page/pyodide-lock.json",
-        "compile_page/NOTICE.txt",
         "compile_page/licences/MPL-2.0.txt",
     } <= python
     assert {f"webnn_compile/{name}" for name in python | scripts | broker} <= set(names)

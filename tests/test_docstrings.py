@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("benchmarks", "compiler", "demo-site", "e2e", "examples", "rpc", "runtime-js", "tests")
+FOLDERS = ("benchmarks", "compiler", "demo-site", "e2e", "examples", "rpc", "release", "runtime-js", "tests")
 
 NAMELESS = re.compile(r"\s*(?:Of|That|Those|What|The\s+same)\b")
 """Words that refer to a noun which is elsewhere, or nowhere."""

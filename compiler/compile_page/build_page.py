@@ -15,6 +15,7 @@ from pathlib import Path
 from ..bundle import BundleFile, FolderKind, WrittenFile, check_free, write_folder
 from ..bundle.files import hashed_file
 from ..errors import InputError, InternalError
+from .components import render_notice
 from .downloads import PYODIDE, Downloads, packages, read_lock, unpack
 
 PYODIDE_FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
@@ -179,6 +180,6 @@ def _page_files(work: Path, runtime: Path) -> Iterator[BundleFile]:
     for path in sorted((work / "licences").rglob("*")):
         if path.is_file():
             yield BundleFile(path.relative_to(work).as_posix(), path.read_bytes(), "page")
-    ours = files("webnn_compile.compile_page")
-    for path, name in (*_walk(ours / "licences"), (ours / "NOTICE.txt", "NOTICE.txt")):
+    for path, name in _walk(files("webnn_compile.compile_page") / "licences"):
         yield BundleFile(f"licences/{name}", path.read_bytes(), "page")
+    yield BundleFile("licences/NOTICE.txt", render_notice().encode(), "page")

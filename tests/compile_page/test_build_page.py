@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from compile_page import NUMPY, built_page
+from compile_page import NUMPY, built_page, downloads
 from webnn_compile.cli.page_command import main
 from webnn_compile.compile_page.build_page import ABSENT, EARLY, FOLDER, LATER, PYODIDE_FILES
+from webnn_compile.compile_page.components import OTHERS, Component, components
 from webnn_compile.compile_page.downloads import packages, read_lock
 
 FIRST_VISIT = 12.5e6
@@ -142,34 +143,96 @@ def test_pyodide_is_whole(page: Path) -> None:
     assert "pyodide.asm.mjs" not in loader
 
 
-def test_licences(page: Path) -> None:
-    licences = page / "licences"
-    assert "Mozilla Public License Version 2.0" in (licences / "MPL-2.0.txt").read_text()
-    notice = (licences / "NOTICE.txt").read_text()
-    titles = {
-        "flatbuffers": "FlatBuffers",
-        "numpy": "NumPy",
-        "onnx": "ONNX",
-        "protobuf": "Protocol Buffers",
-        "tflite": "tflite",
-        "typing-extensions": "typing_extensions",
-    }
-    for name in ("webnn-compile", "Pyodide", "CPython", "Emscripten", *titles.values()):
-        assert re.search(rf"^{re.escape(name)}\b.*\w", notice, re.MULTILINE), name
-    texts = {
-        "numpy": "Redistribution and use",
-        "onnx": "Apache License",
-        "tflite": "Apache License",
-        "protobuf": "Redistribution and use",
-        "typing-extensions": "PYTHON SOFTWARE FOUNDATION LICENSE",
-    }
-    # The wheel of flatbuffers has no text; the licence is ONNX's.
-    assert set(titles) == {*texts, "flatbuffers"} == {p.name for p in packages(read_lock())}
+def licence_text(page: Path, component: Component) -> str:
+    """Text below licences/ for it; in the file of several, from its title on to the next."""
+    found = page / "licences" / component.text
+    if found.is_dir():
+        return "".join(path.read_text() for path in sorted(found.iterdir()))
+    whole = found.read_text()
+    if component.text != OTHERS:
+        return whole
+    title = re.search(rf"^{re.escape(component.title)}: \S.*$", whole, re.MULTILINE)
+    assert title is not None, component.title
+    below = whole[title.end() :]
+    return title[0] + re.split(r"\n\n(?=\S)", below, maxsplit=1)[0]  # texts are indented, titles are not
+
+
+TEXTS = {
+    "Apache-2.0": "Apache License",
+    "BSD-2-Clause": "Redistribution and use",
+    "BSD-3-Clause": "Redistribution and use",
+    "LicenseRef-Public-Domain": "public domain",
+    "MIT": "Permission is hereby granted",
+    "MPL-2.0": "Mozilla Public License Version 2.0",
+    "PSF-2.0": "PYTHON SOFTWARE FOUNDATION LICENSE",
+    "Zlib": "origin of this software must not be misrepresented",
+    "blessing": "May you do good and not evil",
+    "bzip2-1.0.6": "Redistribution and use",
+}
+
+
+def test_each_component_has_its_licence(page: Path) -> None:
+    notice = (page / "licences" / "NOTICE.txt").read_text()
+    for component in components():
+        assert f"{component.title} {component.version}".strip() in notice
+        text = licence_text(page, component)
+        assert TEXTS[component.licence.split()[0]] in text, component.title
+        for pattern in component.files.split(", "):
+            assert list(page.glob(pattern)), (component.title, pattern)
+    bundled = " ".join(path.name for path in (page / "licences").glob("numpy-*/*"))
+    for part in ("highway", "lapack_lite", "pocketfft", "pcg64", "mt19937", "dragon4", "libdivide"):
+        assert part in bundled, part
+
+
+def test_each_package_is_a_component_with_the_licence_that_it_states(page: Path) -> None:
+    listed = {component.package: component for component in components()}
     for package in packages(read_lock()):
-        if package.name not in texts:
-            continue
-        folder = licences / f"{package.name.replace('-', '_')}-{package.version}"
-        assert texts[package.name] in "".join(p.read_text() for p in folder.iterdir()), package.name
+        component = listed[f"pkg:pypi/{package.name}@{package.version}"]
+        with zipfile.ZipFile(downloads().wheel(package)) as wheel:
+            (name,) = (n for n in wheel.namelist() if n.endswith(".dist-info/METADATA"))
+            stated = re.search(r"^License-Expression: (.*)$", wheel.read(name).decode(), re.MULTILINE)
+        assert stated is None or stated[1] == component.licence
+
+
+MARKS = {
+    "pyodide-*/pyodide.asm.wasm": {
+        "CPython": rb"\x00{}\x00",
+        "SQLite": rb"{}",
+        "zlib": rb"deflate {} Copyright",
+        "bzip2": rb"{}, 6-Sept-2010",
+        "XZ Utils": rb"\x00{}\x00",
+        "Zstandard": rb"\x00{}\x00",
+        "Expat": rb"expat_{}",
+        "libmpdec": rb"\x00{}\x00",
+        "HACL*": rb"HACL\*",
+        "Emscripten": rb"{}",
+        "libffi": rb"ffi_call",
+    },
+    "pyodide-*/pyodide.js": {"error-stack-parser": rb"ErrorStackParser"},
+    "compiler-*.zip": {
+        "Abseil": rb"absl",
+        "Protocol Buffers for C++": rb"google8protobuf",
+        "nanobind": rb"nanobind",
+        "robin-map": rb"robin",
+        "utf8_range": rb"utf8_range",
+        "NumPy": rb"numpy",
+        "ONNX": rb"onnx",
+    },
+}
+"""By file: texts that components leave in it, {} for their version."""
+
+
+def test_versions_are_those_of_the_files(page: Path) -> None:
+    shipped = {component.title: component for component in components()}
+    for pattern, marks in MARKS.items():
+        (path,) = page.glob(pattern)
+        data = path.read_bytes()
+        if path.suffix == ".zip":
+            with zipfile.ZipFile(path) as archive:
+                data = b"".join(archive.read(name) for name in archive.namelist() if name.endswith(".so"))
+        for title, mark in marks.items():
+            version = re.escape(shipped[title].version).encode()
+            assert re.search(mark.replace(b"{}", version), data), title
 
 
 def test_types_stand_beside_the_module(page: Path) -> None:

@@ -13,6 +13,7 @@ OTHERS = [
     *ROOT.glob("*/*/DESIGN.md"),
     *ROOT.glob("*/DESIGN.md"),
     ROOT / "ARCHITECTURE.md",
+    ROOT / "SECURITY.md",
 ]
 
 

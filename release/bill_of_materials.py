@@ -1,0 +1,144 @@
+"""The wheel's bill of materials, as CycloneDX 1.6 in JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from email import message_from_bytes
+from email.message import Message
+from hashlib import sha256
+from importlib import metadata
+from pathlib import Path
+from uuid import NAMESPACE_URL, uuid5
+from zipfile import ZipFile
+
+from cyclonedx.factory.license import LicenseFactory
+from cyclonedx.model import HashAlgorithm, HashType, Property
+from cyclonedx.model.bom import Bom, BomMetaData
+from cyclonedx.model.component import Component, ComponentScope, ComponentType
+from cyclonedx.model.license import License
+from cyclonedx.output.json import JsonV1Dot6
+from packageurl import PackageURL
+from packaging.requirements import Requirement
+from webnn_compile.compile_page.components import components
+
+SPDX = {"Apache 2.0": "Apache-2.0", "Apache License 2.0": "Apache-2.0", "BSD License": "BSD-3-Clause"}
+"""Names of licences in packages older than expressions of SPDX in metadata."""
+
+
+def write_bill(wheel: Path, source: Path, epoch: int) -> Path:
+    """Writes NAME-VERSION.cdx.json beside the wheel: the wheel and its hash, the packages that it requires, with ranges
+    of versions, the script that it has a copy of, and what `webnn-compile-page` fetches and ships, with versions.
+
+    `source` is the tree that the wheel was built from, `epoch` its date. Equal wheels have equal bills where packages
+    of equal licences are installed.
+    """
+    digest, described = sha256(wheel.read_bytes()).hexdigest(), read_metadata(wheel)
+    name, version = described["Name"], described["Version"]
+    root = Component(
+        name=name,
+        version=version,
+        type=ComponentType.APPLICATION,
+        bom_ref=f"pkg:pypi/{name}@{version}",
+        purl=PackageURL("pypi", name=name, version=version),
+        description=described["Summary"],
+        licenses=licences(described["License-Expression"]),
+        hashes=[HashType(alg=HashAlgorithm.SHA_256, content=digest)],
+    )
+    required = [of_requirement(Requirement(text)) for text in described.get_all("Requires-Dist") or ()]
+    parts = [*merged(required), of_tokenizers(source), of_page()]
+    bom = Bom(components=parts, serial_number=uuid5(NAMESPACE_URL, f"sha256:{digest}"))
+    bom.metadata = BomMetaData(component=root, timestamp=datetime.fromtimestamp(epoch, UTC))
+    bom.register_dependency(root, parts)
+    to = wheel.with_name(f"{'-'.join(wheel.name.split('-')[:2])}.cdx.json")
+    # Indented and sorted here: the order of the library's output is that of its sets.
+    to.write_text(json.dumps(json.loads(JsonV1Dot6(bom).output_as_string()), indent=1, sort_keys=True) + "\n")
+    return to
+
+
+def read_metadata(wheel: Path) -> Message:
+    with ZipFile(wheel) as archive:
+        (name,) = (n for n in archive.namelist() if n.endswith(".dist-info/METADATA"))
+        return message_from_bytes(archive.read(name))
+
+
+def of_requirement(requirement: Requirement) -> Component:
+    """A package that the wheel requires, or that one of its extras does: these are optional."""
+    optional = "extra" in str(requirement.marker or "")
+    return Component(
+        name=requirement.name,
+        bom_ref=f"pkg:pypi/{requirement.name.lower()}",
+        purl=PackageURL("pypi", name=requirement.name.lower()),
+        scope=ComponentScope.OPTIONAL if optional else ComponentScope.REQUIRED,
+        licenses=licences(installed_licence(requirement.name)),
+        properties=[Property(name="webnn-compile:requirement", value=str(requirement))],
+    )
+
+
+def merged(required: Iterable[Component]) -> Iterator[Component]:
+    """One component of each package, required where any requirement is, with all requirements."""
+    found: dict[str, Component] = {}
+    for component in required:
+        if component.name == "webnn-compile":
+            continue  # extras of extras
+        first = found.setdefault(component.name, component)
+        first.properties.update(component.properties)
+        if component.scope is ComponentScope.REQUIRED:
+            first.scope = component.scope
+    return iter(found.values())
+
+
+def of_tokenizers(source: Path) -> Component:
+    described = json.loads((source / "compiler" / "tokenizers_js" / "package.json").read_text(encoding="utf-8"))
+    group, _, name = described["name"].partition("/")
+    version = described["version"]
+    address = PackageURL("npm", namespace=group, name=name, version=version)
+    return Component(
+        name=name,
+        group=group,
+        version=version,
+        bom_ref=str(address),
+        purl=address,
+        licenses=licences(described["license"]),
+    )
+
+
+def of_page() -> Component:
+    """The folder that `webnn-compile-page` writes: its parts of others are no files of the wheel."""
+    shipped = [
+        Component(
+            name=part.title,
+            version=part.version or None,
+            bom_ref=f"page/{part.title}",
+            purl=PackageURL.from_string(part.package) if part.package else None,
+            licenses=licences(part.licence),
+            properties=[Property(name="webnn-compile:files", value=part.files)],
+        )
+        for part in components()
+    ]
+    return Component(
+        name="compile page",
+        type=ComponentType.APPLICATION,
+        bom_ref="page",
+        scope=ComponentScope.OPTIONAL,
+        description="Written by webnn-compile-page, which fetches the parts of others.",
+        components=shipped,
+    )
+
+
+def licences(text: str | None) -> list[License]:
+    return [LicenseFactory().make_from_string(SPDX.get(text, text))] if text else []
+
+
+def installed_licence(package: str) -> str | None:
+    """An expression of SPDX where the package has one, else its short name; None where it is not installed."""
+    try:
+        described = metadata.metadata(package)
+    except metadata.PackageNotFoundError:
+        return None
+    stated: str = described.get("License-Expression") or described.get("License") or ""
+    if stated and "\n" not in stated:
+        return stated
+    classified = [c for c in described.get_all("Classifier") or () if c.startswith("License ::")]
+    return classified[0].rpartition(" :: ")[2] if classified else None
