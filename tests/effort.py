@@ -175,6 +175,7 @@ SAMPLED: Mapping[str, int] = {
 
 IN_TURN = (
     "e2e/test_abort.py",
+    "e2e/test_broken_devices.py",
     "e2e/test_bundlers.py",
     "e2e/test_compile_in_page.py",
     "e2e/test_compile_page.py",

@@ -24,6 +24,7 @@ import { prepareSegments } from './play_steps.js';
 function keptOn(state, now) {
   if (state.kept?.of === now) return state.kept;
   const sessions = new Map(state.kept ? [] : [[0, now]]);
+  if (!state.kept) now.device.clearStates?.(); // memory that a faulty driver did not zero
   state.kept = { of: now, sessions, made: state.kept?.made ?? 0 };
   return state.kept;
 }

@@ -43,11 +43,18 @@ export function createState(device, program) {
   return state;
 }
 
-/** @param {State} state */
+/**
+ * Zeroed by a command, too: halos rely on it, and the browser's own zeroing has failed on some drivers.
+ * @param {State} state
+ */
 export async function createStorages(state) {
-  const { result, reported } = scoped(state, () =>
-    state.program.storages.map(({ bytes }) => createBuffer(state, bytes, STORAGE_USAGE)),
-  );
+  const { result, reported } = scoped(state, () => {
+    const made = state.program.storages.map(({ bytes }) => createBuffer(state, bytes, STORAGE_USAGE));
+    submit(state, (encoder) => {
+      for (const buffer of made) encoder.clearBuffer(buffer);
+    });
+    return made;
+  });
   state.storages = result;
   const refused = await reported;
   if (refused !== undefined)
