@@ -43,6 +43,35 @@ COUNT_CALLS = """() => {
 """Into `calls`, by name: what is created on GPUs, submitted and launched."""
 
 
+COUNT_BYTES = """() => {
+  const alive = new Map();
+  globalThis.bytesOnDevice = () => [...alive.values()].reduce((sum, bytes) => sum + bytes, 0);
+  const bound = {};
+  const after = (type, name, then) => {
+    const prototype = globalThis[type]?.prototype;
+    const own = prototype?.[name];
+    if (!own) return;
+    prototype[name] = function (...given) {
+      const made = own.apply(this, given);
+      then.call(this, made, ...given);
+      return made;
+    };
+  };
+  after('GPUDevice', 'createBuffer', (buffer, { size }) => alive.set(buffer, size));
+  after('GPUDevice', 'createTexture', () => { throw new Error('a texture, whose bytes nothing here counts'); });
+  after('GPUBuffer', 'destroy', function () { alive.delete(this); });
+  const bind = (_, target, what) => { bound[target] = what; };
+  for (const name of ['bindTexture', 'bindBuffer']) after('WebGL2RenderingContext', name, bind);
+  const texel = { [WebGL2RenderingContext.RGBA32F]: 16, [WebGL2RenderingContext.RGBA32I]: 16 };
+  after('WebGL2RenderingContext', 'texStorage3D', (_, target, levels, format, width, height, depth) =>
+    alive.set(bound[target], texel[format] * width * height * depth));
+  after('WebGL2RenderingContext', 'bufferData', (_, target, size) => alive.set(bound[target], size));
+  for (const name of ['deleteTexture', 'deleteBuffer'])
+    after('WebGL2RenderingContext', name, (_, what) => alive.delete(what));
+}"""
+"""`bytesOnDevice()`: of the buffers and textures that are created from now on and not destroyed."""
+
+
 GPU = "NVIDIA GeForce RTX 3060"
 
 _PRETEND = """({ name, caveat }) => {

@@ -7,11 +7,15 @@ from collections.abc import Iterator
 import onnx
 import pytest
 from compiled import compile_site
-from devices import open_bundle, value
-from played_generation import KEPT, SIZES, TOKENS, argument, check_kept, check_tokens
+from devices import COUNT_BYTES, COUNT_CALLS, open_bundle, value
+from effort import effort_of
+from generation.test_generate import expected
+from harness import measure_heap
+from played_generation import KEPT, OPEN, SIZES, TOKENS, argument, check_kept, check_tokens
 from playwright.sync_api import Page
 from server import Site, serve
-from small_decoder import small_decoder
+from small_decoder import WORDS, small_decoder
+from webnn_compile.generation.sample import Sampling
 
 
 @pytest.fixture(scope="module")
@@ -31,3 +35,75 @@ def test_tokens_are_those_of_the_reference(page: Page, site: Site, backend: str)
 def test_it_goes_on_stops_and_says_why_it_does_not_go_on(page: Page, site: Site, backend: str) -> None:
     open_bundle(page, site, "bundle", backend)
     check_kept(value(page, KEPT, argument(backend=backend)))
+
+
+@pytest.mark.fresh_page
+def test_eight_sessions_take_the_memory_that_is_planned(page: Page, site: Site, backend: str) -> None:
+    """One copy of the weights, and the states of each; the buffers of what is read back, and of scalars, are shared."""
+    open_bundle(page, site, "bundle", backend)
+    page.evaluate(COUNT_BYTES)
+    script = (
+        OPEN
+        + """
+      const note = () => (found.bytes ??= []).push([bytesOnDevice(), model.info().memoryBytes]);
+      note();
+      const sessions = [model];
+      while (sessions.length < 8) sessions.push(await model.session());
+      note();
+      const each = sessions.map((session, i) => session.generate({ ids: argument.prompts[i], maxTokens: 12 }));
+      found.tokens = each.map(() => []);
+      for (let turn = 0; turn < 12; turn++)
+        for (const [i, { value }] of (await Promise.all(each.map((tokens) => tokens.next()))).entries())
+          found.tokens[i].push(value);
+      await Promise.all(sessions.map((session) => session.saveState()));
+      note();
+      for (const session of sessions.slice(1)) await session.dispose();
+      note();
+      await model.dispose();
+      found.left = bytesOnDevice();
+      return found;
+    """
+    )
+    prompts = [[(7 * i + k) % WORDS for k in range(1 + i % 4)] for i in range(8)]
+    found = value(page, script, argument(backend=backend, worker=False) | {"prompts": prompts})
+    assert found["tokens"] == [expected(12, Sampling(), prompt) for prompt in prompts]
+    for made, planned in found["bytes"]:
+        assert planned <= made <= 1.05 * planned
+    (alone, _), (eight, _), (used, _), (after, _) = found["bytes"]
+    assert eight == used > 5 * alone
+    assert after == alone
+    assert found["left"] == 0
+
+
+@pytest.mark.fresh_page
+def test_tokens_create_nothing_and_leave_the_heap_flat(
+    page: Page, site: Site, backend: str, request: pytest.FixtureRequest
+) -> None:
+    open_bundle(page, site, "bundle", backend)
+    page.evaluate(COUNT_CALLS)
+    count = 5000 if effort_of(request.config) == "all" else 480
+    script = (
+        OPEN
+        + """
+      const drawn = { temperature: 1.2, topK: 9, topP: 0.9, repetitionPenalty: 1.1 };
+      globalThis.steps = async (count) => {
+        for (let i = 0; i < count; i += 80)
+          for await (const _ of model.generate({ ids: [1], maxTokens: 80, ...drawn, seed: i }));
+      };
+      await steps(160);
+    """
+    )
+    value(page, script, argument(backend=backend, worker=False))
+    heap = measure_heap(page)
+    before = heap()
+    created = value(
+        page,
+        """
+      for (const name in calls) calls[name] = 0;
+      await steps(argument);
+      return Object.keys(calls).filter((name) => name.startsWith('create') && calls[name]);
+    """,
+        count,
+    )
+    assert created == (["createCommandEncoder"] if backend == "webgpu" else [])
+    assert heap() - before < 200_000  # 40 bytes for each of 5,000 tokens

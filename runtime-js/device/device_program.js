@@ -92,6 +92,7 @@ import { unpackSource } from './unpack_source.js';
  *   carried out so many times
  * @property {(storage: number) => void} release
  * @property {unknown} [held] what the device has in memory
+ * @property {(reads: number[]) => Segment} [segmentOnce] one that leaves nothing in memory
  * @property {() => Promise<Device>} [session] the same with storages of states of its own, which are zero
  * @property {() => void} [clearStates]
  * @property {(from: unknown) => void} [copyStates] from what another session has in memory

@@ -12,9 +12,7 @@ import { prepareSegments } from './play_steps.js';
 
 /** @typedef {import('./build_device.js').Built} Built */
 /** @typedef {import('./build_device.js').State} State */
-/** @typedef {import('./device_program.js').Segment} Segment */
-/** @typedef {Built & { read?: Segment }} Own what a session has on the device; `read` reads its states */
-/** @typedef {{ of: Built, sessions: Map<number, Own>, made: number }} Kept the sessions on a device, and how many there were ever */
+/** @typedef {{ of: Built, sessions: Map<number, Built>, made: number }} Kept what each session has on a device, and how many there were ever */
 
 /**
  * The first device has the first session from the beginning.
@@ -94,7 +92,7 @@ export async function keepStates(state, now, arrays, scalars, action, session, f
 
 /**
  * @param {Built} now
- * @returns {Promise<Own>}
+ * @returns {Promise<Built>}
  */
 async function create(now) {
   const device = /** @type {Built['device']} */ (await now.device.session?.());
@@ -102,7 +100,7 @@ async function create(now) {
 }
 
 /**
- * @param {Own} own whose states are zero
+ * @param {Built} own whose states are zero
  * @param {readonly ArrayBufferView[]} arrays
  * @param {readonly number[]} scalars
  */
@@ -120,17 +118,17 @@ function writeStates({ plan, program, device }, arrays, scalars) {
 }
 
 /**
- * @param {Own} own
+ * @param {Built} own
  * @param {readonly number[]} scalars
  */
 async function readStates(own, scalars) {
   const { plan, program, device } = own;
   const specs = plan.states ?? [];
   const values = program.states ?? [];
-  own.read ??= device.segment(values);
   const shapes = specs.map(({ shape }) => shapeOf(shape, scalars));
   const runs = specs.map(({ room }, i) => runsOf(room, at(shapes, i)));
-  const wholes = await own.read([], runs.map(reachOf));
+  const read = /** @type {NonNullable<typeof device.segmentOnce>} */ (device.segmentOnce)(values);
+  const wholes = await read([], runs.map(reachOf));
   return specs.map(({ dtype }, i) => {
     const shape = at(shapes, i);
     const room = () => words(storageOf(program, at(values, i)).dtype, lengthOf(shape));

@@ -54,8 +54,8 @@ function open({ manifest, use, life, info, sizes, runIn, generateIn }) {
     dimensions.map(({ least, multiple }, i) => lengths[i] ?? held[i] ?? least / multiple);
   const act = () => /** @type {NonNullable<import('../start_session.js').Session['keep']>} */ (use().keep);
   /**
-   * Makes states, of a session that it is the number of.
-   * @param {'write' | 'copy'} action
+   * Makes states, of a session that it is the number of, or drops them.
+   * @param {'write' | 'copy' | 'drop'} action
    * @param {Input[]} arrays
    * @param {readonly number[]} scalars
    * @param {number} [number] none for a new session
@@ -242,7 +242,7 @@ function open({ manifest, use, life, info, sizes, runIn, generateIn }) {
       if (end.signal.aborted) return;
       life.removeEventListener('abort', endWithModel);
       end.abort(new RunError('disposed', 'the session was disposed of'));
-      await act()([], [], 'drop', number);
+      await make('drop', [], [], number);
     };
     /** @type {Own} */
     const own = {

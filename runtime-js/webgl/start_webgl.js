@@ -1,5 +1,6 @@
 // Device programs on WebGL 2: a kernel is a fragment shader, a launch one triangle over the texels that it writes.
 
+import { createPool } from '../device/buffer_pool.js';
 import { checkLimits } from '../device/check_limits.js';
 import { at, storageOf, valueAt } from '../device/device_program.js';
 import { requireHardware } from '../device/require_hardware.js';
@@ -14,7 +15,7 @@ import * as states from './webgl_state.js';
 import { webglStates } from './webgl_states.js';
 // </states>
 import { timeLaunches } from './webgl_time.js';
-import { upload, wholeRows, wordsOf } from './webgl_transfer.js';
+import { createPixels, upload, wholeRows, wordsOf } from './webgl_transfer.js';
 import { prepareTrial } from './webgl_trial.js';
 
 /** @typedef {import('./webgl_state.js').State} State */
@@ -38,9 +39,15 @@ async function open(arriving) {
     release();
     throw error;
   });
+  const undo = new Set([release]);
+  const staging = createPool((bytes) => {
+    const pixels = createPixels(gl, bytes);
+    undo.add(() => gl.deleteBuffer(pixels));
+    return pixels;
+  });
   /** @type {State} */
   const state = {
-    ...{ gl, program, undo: new Set([release]), textures: [], framebuffers: new Map(), rows: new Map() },
+    ...{ gl, program, undo, staging, textures: [], framebuffers: new Map(), rows: new Map() },
     ...{ programs: [], prepared: [], proven: new Set() },
   };
   try {
@@ -87,6 +94,7 @@ function deviceOf(state, layers, facts) {
     release: (storage) => states.releaseStorage(state, storage),
     // <states>
     held: state,
+    segmentOnce: (reads) => createSegment(state, reads, webglStates.stageOnce(gl)),
     clearStates: () => webglStates.clear(state),
     copyStates: (from) => webglStates.copy(state, /** @type {State} */ (from)),
     session: async () => deviceOf(webglStates.create(state), layers, facts),

@@ -42,11 +42,13 @@ export function drawer({ gl, program: { kernels } }) {
 /**
  * @param {State} state
  * @param {number[]} reads values
+ * @param {import('./webgl_transfer.js').Staging} [pool]
  * @returns {import('../device/device_program.js').Segment}
  */
-export function createSegment(state, reads) {
+export function createSegment(state, reads, pool = state.staging) {
   const { gl, prepared, proven } = state;
-  const readers = reads.map((value) => readerOf(state, value));
+  const readers = reads.map((value) => readerOf(state, value, mayBlock ? undefined : pool));
+  if (!mayBlock) pool.prepare(readers.map(({ bytes }) => bytes).filter(Boolean));
   return async (launches, lengths = undefined) => {
     checkLost(state);
     const fresh = launches.filter(({ number }) => !proven.has(number));
@@ -68,14 +70,16 @@ export function createSegment(state, reads) {
   };
 }
 
-/** @param {State} state @param {number} value */
-function readerOf(state, value) {
-  const { gl, program, undo } = state;
+/**
+ * @param {State} state
+ * @param {number} value
+ * @param {import('./webgl_transfer.js').Staging | undefined} pool
+ */
+function readerOf(state, value, pool) {
+  const { gl, program } = state;
   const { dtype } = storageOf(program, value);
   const { length } = valueAt(program, value);
-  const reader = createReader(gl, dtype, length, (layer) => framebufferOf(state, value, layer, 1), !mayBlock);
-  undo.add(reader.dispose);
-  return reader;
+  return createReader(gl, dtype, length, (layer) => framebufferOf(state, value, layer, 1), pool);
 }
 
 /**

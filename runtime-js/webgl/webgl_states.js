@@ -1,9 +1,11 @@
 // Textures of states for each session on WebGL, with draws for the launches that use them.
+import { keepNothing } from '../device/buffer_pool.js';
 import { at, storageOf } from '../device/device_program.js';
 import { UnsupportedError } from '../errors.js';
 import { prepareLaunch } from './webgl_compile.js';
-import { createFramebuffer, createTexture } from './webgl_context.js';
-import { checkLost, disposeState, sizeOf } from './webgl_state.js';
+import { createTexture } from './webgl_context.js';
+import { checkLost, disposeState, framebufferOf, sizeOf, textureOf } from './webgl_state.js';
+import { createPixels } from './webgl_transfer.js';
 
 /** @typedef {import('./webgl_state.js').State} State */
 
@@ -41,24 +43,28 @@ function create(state) {
   return own;
 }
 
-/** @type {(state: State, use: (layer: number, texture: WebGLTexture, storage: number) => void) => void} */
-function eachLayer({ program, textures }, use) {
-  program.storages.forEach((storage, i) => {
-    const [, , layers] = sizeOf(storage);
-    if (storage.state) for (let layer = 0; layer < layers; layer++) use(layer, at(textures, i), i);
+/** @type {(state: State, use: (value: number, layer: number) => void) => void} */
+function eachLayer({ program }, use) {
+  program.states?.forEach((value) => {
+    const [, , layers] = sizeOf(storageOf(program, value));
+    for (let layer = 0; layer < layers; layer++) use(value, layer);
   });
+}
+
+/** @param {State} state @param {number} value @param {number} layer */
+function bind(state, value, layer) {
+  state.gl.bindFramebuffer(state.gl.FRAMEBUFFER, framebufferOf(state, value, layer, 1));
 }
 
 /** @param {State} state */
 function clear(state) {
   const { gl, program } = state;
-  eachLayer(state, (layer, texture, i) => {
-    const framebuffer = createFramebuffer(gl, texture, layer, 1);
-    const { dtype } = at(program.storages, i);
+  eachLayer(state, (value, layer) => {
+    bind(state, value, layer);
+    const { dtype } = storageOf(program, value);
     if (dtype === 'float32') gl.clearBufferfv(gl.COLOR, 0, [0, 0, 0, 0]);
     else if (dtype === 'int32') gl.clearBufferiv(gl.COLOR, 0, [0, 0, 0, 0]);
     else gl.clearBufferuiv(gl.COLOR, 0, [0, 0, 0, 0]);
-    gl.deleteFramebuffer(framebuffer);
   });
   checkLost(state);
 }
@@ -66,15 +72,21 @@ function clear(state) {
 /** @type {(to: State, from: State) => void} */
 function copy(to, from) {
   const { gl, program } = to;
-  eachLayer(to, (layer, texture, i) => {
-    const [width, height] = sizeOf(at(program.storages, i));
-    const framebuffer = createFramebuffer(gl, at(from.textures, i), layer, 1);
+  eachLayer(to, (value, layer) => {
+    const [width, height] = sizeOf(storageOf(program, value));
+    bind(from, value, layer);
     gl.activeTexture(gl.TEXTURE0);
-    gl.bindTexture(gl.TEXTURE_2D_ARRAY, texture);
+    gl.bindTexture(gl.TEXTURE_2D_ARRAY, textureOf(to, value));
     gl.copyTexSubImage3D(gl.TEXTURE_2D_ARRAY, 0, 0, 0, layer, 0, 0, width, height);
-    gl.deleteFramebuffer(framebuffer);
   });
   checkLost(to);
 }
 
-export const webglStates = { clear, copy, create };
+/** @param {WebGL2RenderingContext} gl */
+const stageOnce = (gl) =>
+  keepNothing(
+    (bytes) => createPixels(gl, bytes),
+    (pixels) => gl.deleteBuffer(pixels),
+  );
+
+export const webglStates = { clear, copy, create, stageOnce };

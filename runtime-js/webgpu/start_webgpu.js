@@ -27,6 +27,9 @@ async function open(arriving, { device: own }) {
   const [source, program] = await Promise.all([own ?? requestAdapter(), arriving]);
   const { device, ...facts } = await getDevice(program, source);
   const state = createState(device, program);
+  // <states>
+  state.staging = optional.webgpuStates.createStaging(state);
+  // </states>
   const dispose = () => {
     for (const buffer of state.buffers) buffer.destroy();
     if (!own) device.destroy();
@@ -75,6 +78,7 @@ function deviceOf(state, facts, dispose) {
     release: (storage) => storages[storage]?.destroy(),
     // <states>
     held: state,
+    segmentOnce: (reads) => createSegment(state, reads, optional.webgpuStates.stageOnce(state)),
     clearStates: () => optional.webgpuStates.clear(state),
     copyStates: (from) => optional.webgpuStates.copy(state, /** @type {State} */ (from)),
     async session() {

@@ -21,10 +21,13 @@ import { BufferUsage } from '../gpu_flags.js';
  * @property {Prepared[]} prepared by number of the launch
  * @property {Set<number>} proven launches that were carried out without an error
  * @property {import('./webgpu_uniforms.js').Uniforms | undefined} [uniforms] where kernels take scalars
+ * @property {Staging} [staging] of all sessions, where there are any
  */
+/** @typedef {import('../device/buffer_pool.js').Pool<GPUBuffer>} Staging */
 
-const { COPY_DST, COPY_SRC, STORAGE } = BufferUsage;
+const { COPY_DST, COPY_SRC, MAP_READ, STORAGE } = BufferUsage;
 export const STORAGE_USAGE = STORAGE | COPY_SRC | COPY_DST;
+export const STAGING_USAGE = MAP_READ | COPY_DST;
 
 /**
  * @param {GPUDevice} device

@@ -1,8 +1,9 @@
 // Buffers of states for each session on WebGPU, with bind groups for the launches that use them.
+import { createPool, keepNothing } from '../device/buffer_pool.js';
 import { at, storageOf } from '../device/device_program.js';
 import { UnsupportedError } from '../errors.js';
 import { prepareLaunch } from './webgpu_compile.js';
-import { createBuffer, STORAGE_USAGE, scoped, submit } from './webgpu_state.js';
+import { createBuffer, STAGING_USAGE, STORAGE_USAGE, scoped, submit } from './webgpu_state.js';
 
 /** @typedef {import('./webgpu_state.js').State} State */
 
@@ -60,4 +61,14 @@ const copy = (to, from) =>
     each(to, (buffer, i) => encoder.copyBufferToBuffer(at(from.storages, i), 0, buffer, 0, buffer.size)),
   );
 
-export const webgpuStates = { clear, copy, create };
+/** @param {State} state */
+const createStaging = (state) => createPool((bytes) => createBuffer(state, bytes, STAGING_USAGE));
+
+/** @param {State} state */
+const stageOnce = ({ device }) =>
+  keepNothing(
+    (size) => device.createBuffer({ size, usage: STAGING_USAGE }),
+    (buffer) => buffer.destroy(),
+  );
+
+export const webgpuStates = { clear, copy, create, createStaging, stageOnce };
