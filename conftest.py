@@ -14,9 +14,8 @@ from webnn_compile.driver.device_target import DeviceTarget
 from webnn_compile.driver.targets import TARGETS
 from webnn_compile.system.collector import collect_less_often
 
-os.environ.setdefault(
-    "WEBNN_COMPILE_GOLDEN", "off"
-)  # most tests read none, and it takes a compilation for this machine
+for part in ("GOLDEN", "CANARIES"):  # most tests read none, and they take a compilation for this machine
+    os.environ.setdefault(f"WEBNN_COMPILE_{part}", "off")
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=60)
 settings.load_profile("repeatable")

@@ -164,6 +164,7 @@ def build_bundle(
     packaging: Packaging = ESM,
     coop_coep: bool = False,
     golden: bool = True,
+    canaries: bool = True,
     report: str | Path | None = None,
     force: bool = False,
     dims: Mapping[str, DimLike] | None = None,
@@ -193,7 +194,8 @@ def build_bundle(
 
     `targets` are of "webgpu", "webgl" and "wasm", by default all. `packaging` is the form of the folder, as of
     --format, --single-file, --base-url and --compress; `coop_coep` adds what makes a page cross-origin isolated, and
-    `golden` results by which the bundle's page tests each backend. `report` is the file of the report's page, .html;
+    `golden` results by which the bundle's page tests each backend, `canaries` launches by which GPUs show at load that
+    they compute rightly. `report` is the file of the report's page, .html;
     `force` replaces a bundle that is there. `page_memory`, in bytes, is what the model may take in a page. The other
     options are those of `compile`, and `gpu_tiles` that of the command line. Raises InputError and UnsupportedError.
     """
@@ -212,6 +214,7 @@ def build_bundle(
         gpu_tiles=gpu_tiles,
         coop_coep=coop_coep,
         golden=golden and out is not None,
+        canaries=canaries,
         packaging=packaging,
         cache=cache,
         compile_memory=compile_memory,

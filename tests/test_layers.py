@@ -58,6 +58,7 @@ ALLOWED: dict[str, set[str]] = {
     "cpu": CORE | {"tensor", "schedule", "passes", "pipeline"},
     "gpu": CORE | {"tensor", "passes", "codegen", "pipeline", "cpu"},
     "execution": CORE | {"values", "codegen", "wasm", "native", "c"},
+    "canaries": CORE | {"values", "native", "passes", "codegen", "tensor", "pipeline", "cpu", "gpu", "execution"},
     "quantization": BASE
     | {"ir", "program", "values", "graph", "frontends", "pictures", "sounds", "tensor", "pipeline", "cpu", "native"}
     | {"execution"},
@@ -66,7 +67,19 @@ ALLOWED: dict[str, set[str]] = {
     | TARGETS
     | {"text", "values", "bundle", "codegen", "library", "graph", "custom", "frontends", "tensor", "passes"}
     | {"pipeline", "cpu"}
-    | {"gpu", "execution", "quantization", "pictures", "sounds", "tokenizers", "answers", "generation", "records", RPC},
+    | {
+        "gpu",
+        "execution",
+        "canaries",
+        "quantization",
+        "pictures",
+        "sounds",
+        "tokenizers",
+        "answers",
+        "generation",
+        "records",
+        RPC,
+    },
     "compile_model": BASE
     | {
         "ir",

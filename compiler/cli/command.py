@@ -171,6 +171,14 @@ def _needed(ctx: click.Context, param: click.Parameter, value: T) -> T:
     help="off: no results that are computed on this machine's processor, by which the bundle's page tests each "
     "backend. Bundles by --host js have none.",
 )
+@click.option(
+    "--canaries",
+    type=click.Choice(["on", "off"]),
+    default="on",
+    envvar="WEBNN_COMPILE_CANARIES",
+    show_default=True,
+    help="off: GPUs do not show at load that they compute each kernel rightly, and wrong results go unnoticed.",
+)
 @bundle_options
 @click.option(
     FLAG,
@@ -226,6 +234,7 @@ def main(
     wasm_linker: str,
     coop_coep: bool,
     golden: str,
+    canaries: str,
     packaging: Packaging,
     force: bool,
     no_cache: bool,
@@ -275,6 +284,7 @@ def main(
             "host": host,
             "coop_coep": coop_coep,
             "golden": golden == "on",
+            "canaries": canaries == "on",
             "packaging": packaging,
             "force": force,
             "cache": not no_cache,

@@ -155,7 +155,8 @@ def _device(build: DeviceBuild) -> str:
     waits = f"; a run waits {p.readbacks} times for the device" if p.readbacks > 1 else ""
     if p.readbacks == 1:
         waits = "; a run waits once for the device"
-    launches = f"{len(p.kernels)} kernels, {len(p.work)} launches in a run{waits}"
+    checked = f", {len(p.canaries)} of them checked at load" if p.canaries else ""
+    launches = f"{len(p.kernels)} kernels{checked}, {len(p.work)} launches in a run{waits}"
     return f"{launches}; {size(build.code_bytes)} of shaders; {size(p.bytes)} of device memory"
 
 
@@ -365,6 +366,7 @@ def _device_data(build: DeviceBuild) -> dict[str, Any]:
     p = build.program
     return {
         "kernels": len(p.kernels),
+        "canaries": len(p.canaries),
         "launches": [_launch(s) for s in p.work],
         "products": count_products(p.work),
         "arithmetic": [

@@ -23,6 +23,7 @@ PYODIDE_FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_s
 FOLDER = f"pyodide-{PYODIDE}"
 """Its files are kept by browsers as long as the name stays."""
 ABSENT = (
+    "canaries",
     "native",
     "opencl",
     "cuda",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..bundle import DeviceArtifact, HostArtifact
 from ..errors import InputError
@@ -15,6 +15,7 @@ from ..pipeline.plan_kernels import KernelPlan
 from ..pipeline.weights import Weights
 from ..program.device_program import DeviceProgram, HostCall, Launch
 from ..program.program import Program
+from ..system.need_llvm import has_llvm
 from ..wasm.build_module import build_host
 from .device_target import DeviceTarget
 from .work import Work
@@ -56,6 +57,11 @@ def build_device(target: DeviceTarget, lowered: Lowered, weights: Weights, work:
     with work.timed("shaders", target.name):
         plan = target.plan(lowered, weights, work)
         program = compile_for_device(lowered, plan)
+    if work.options.canaries and work.options.dump is None and has_llvm():
+        from ..canaries.make_canaries import make_canaries
+
+        with work.timed("canaries", target.name):
+            program = replace(program, canaries=make_canaries(plan, program, work.cache))
     if work.options.host == "js" and program.calls:
         first, *more = program.calls
         others = f" and {len(more)} others" if more else ""

@@ -87,7 +87,8 @@ class Options:
     `embed_weights` C source has them as constants, too. `quantize`: what is computed in fewer bits.
     `variants` of the wasm module: a bundle has both, a device that
     is known needs one. `packaging` is the form of the bundle; with `golden` it has results by which its page checks
-    backends, unless `host` is "js".
+    backends, unless `host` is "js". With `canaries` it has launches by which devices show at load that they compute
+    rightly.
     """
 
     inputs: ModelInputs = field(default_factory=ModelInputs)
@@ -121,6 +122,7 @@ class Options:
     peaks: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     variants: tuple[str, ...] = VARIANTS
     golden: bool = False
+    canaries: bool = False
     records: tuple[Path, ...] = ()
     for_device: str | None = None
     cpu: str | None = None

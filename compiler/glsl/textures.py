@@ -139,21 +139,20 @@ def texel_order(shape: tuple[int, ...], place: Placement) -> tuple[Subdimension,
     if not place.tile:
         return None
     c = len(shape) - 1
-    groups, lanes = -(-shape[c] // TEXEL), Subdimension(c, 1, TEXEL)
-    by_group: tuple[Subdimension, ...] = (Subdimension(c, TEXEL, groups),)
+    lanes = Subdimension(c, 1, TEXEL)
+    groups: tuple[Subdimension, ...] = (Subdimension(c, TEXEL, -(-shape[c] // TEXEL)),)
+    if place.bands > 1 and place.tall:
+        groups = Subdimension(c, TEXEL, place.height), Subdimension(c, TEXEL * place.height, place.bands)
     if not c:
-        return *by_group, lanes
+        return *groups, lanes
     layer, columns = Subdimension(c - 1, 1, place.tile), Subdimension(c - 1, place.tile, -(-shape[c - 1] // place.tile))
     rows = tuple(Subdimension(d, 1, n) for d, n in enumerate(shape[:-2]))
-    if place.bands > 1 and place.tall:
-        by_group = Subdimension(c, TEXEL, place.height), Subdimension(c, TEXEL * place.height, place.bands)
-    elif place.bands > 1:
-        several = [d for d, n in enumerate(shape[:-2]) if n > 1]
-        if len(several) > 1:
+    if place.bands > 1 and not place.tall:
+        d, *others = [d for d, n in enumerate(shape[:-2]) if n > 1]
+        if others:
             raise InternalError(f"texel_order: {place} has bands, and rows of several dimensions")
-        d = several[0]
         rows = Subdimension(d, 1, place.height), Subdimension(d, place.height, place.bands)
-    return layer, *rows, *by_group, columns, lanes
+    return layer, *rows, *groups, columns, lanes
 
 
 def _canonical(*indices: Expr) -> tuple[Expr, ...]:

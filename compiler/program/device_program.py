@@ -224,7 +224,7 @@ class Padding:
 class Canary:
     """A launch by which a device shows at load that it computes a kernel rightly.
 
-    Its operands are filled from a seed (`values/canary_values.py`), in storages of their own, and so are constants;
+    Its operands are filled from a seed (`canaries/canary_values.py`), in storages of their own, and so are constants;
     what is `padding` there is zero. With `positive` floats are in [0.5, 1.5), and `integers` is a mask of all integers.
     `scalars` are passed. Of the result, elements that are no padding, `sum` has random signs, and `norm` is the root of
     the sum of squares: a device may be off by `tolerance` times the norm. `launch` is the number among all launches.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..dtypes import BOOL, I8, U8, U32, DType
-from .seeded import seeded_words
+from ..values.seeded import seeded_words
 
 Array = np.ndarray
 

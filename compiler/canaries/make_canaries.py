@@ -1,0 +1,231 @@
+"""One launch of each distinct kernel of a device program, with its result by this machine's processor: at load a device
+shows by them that it computes what it is told, which not every driver does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from math import ceil, log10
+
+import numpy as np
+
+from ..dtypes import F16, DType
+from ..errors import InputError, InternalError
+from ..gpu.plan_for_device import DevicePlan
+from ..ir.facts import Facts
+from ..ir.nodes import Binary, Const, Expr, For, Kernel, Scalar, Store, Var
+from ..ir.rewrite import replace_buffers, substitute, walk
+from ..ir.scalar_ops import DOTS
+from ..ir.sizes import value_of
+from ..ir.verify import verify_kernel
+from ..passes.compute_in_halves import compute_in_floats
+from ..passes.count_work import count_work
+from ..passes.store_narrow import load_wide
+from ..pipeline.lazy_kernels import describe
+from ..program.device_program import Canary, DeviceProgram, Launch, Padding
+from ..system.cache import Cache, key_of
+from .canary_values import FEW, canary_sums, canary_values, integer_range
+from .native_kernels import NativeKernels
+from .place_elements import Place, place_operand, place_result
+from .tolerances import EXACT, LOOSEST, base_tolerance
+
+Array = np.ndarray
+
+MOST_WORK = 4e9
+"""Operations of a launch above which a kernel has no canary."""
+MOST_ELEMENTS = 1 << 24
+"""Elements of a launch's operands and its result, likewise: a page fills them."""
+SIZE = 23
+"""Sizes that a run decides are about so large, and each another."""
+WORDS = 0x07070707
+"""A mask of integers that are words of bytes, whose sums of products fit in any type."""
+MOVED = 2.0**-20
+"""Operands are moved about so far, relatively, to see how much a kernel amplifies a device's rounding."""
+CONDITION = 4
+"""Errors may be so many times the change of a result whose operands are moved."""
+SMALLEST = 2.0**-14
+"""Float16 below this may be zero on a device."""
+
+CANARY = "canary"
+"""The kind of cache entry that holds a kernel's canary, or that it has none."""
+
+
+def make_canaries(plan: DevicePlan, program: DeviceProgram, cache: Cache) -> tuple[Canary, ...]:
+    """The canaries of a program that was compiled by `plan`, in the order of its launches, without those of kernels
+    that are too large, or whose results are not finite, amplify rounding errors, or have no known order in memory."""
+    canaries: list[Canary] = []
+    missing: list[_Trial] = []
+    for trial in _trials(plan, program):
+        data = cache.get(CANARY, trial.key)
+        if data is None:
+            missing.append(trial)
+        elif (known := trial.from_bytes(data)) is not None:
+            canaries.append(known)
+    if missing:
+        try:
+            native = NativeKernels([trial.kernel for trial in missing], cache)
+        except InputError:  # memory that this machine lacks
+            return ()
+        for number, trial in enumerate(missing):
+            canary = trial.run(native, number)
+            cache.put(CANARY, trial.key, trial.to_bytes(canary))
+            canaries += [] if canary is None else [canary]
+    return tuple(sorted(canaries, key=lambda c: c.launch))
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """A launch that may become a canary: `kernel` is naive, in types of 32 bits, of which the device stores the result
+    as `stored`. `base` is the tolerance without what the kernel amplifies."""
+
+    kernel: Kernel
+    launch: int
+    scalars: tuple[int, ...]
+    operands: tuple[Place, ...]
+    result: Place
+    stored: DType
+    base: float
+    integers: int | None
+    padding: tuple[Padding, ...]
+    key: str = field(repr=False)
+
+    def to_bytes(self, canary: Canary | None) -> bytes:
+        return json.dumps(None if canary is None else {**asdict(canary), "padding": None}).encode()
+
+    def from_bytes(self, data: bytes) -> Canary | None:
+        """The inverse, for a trial of the same kernel."""
+        fields = json.loads(data)
+        own = {"launch": self.launch, "scalars": self.scalars, "padding": self.padding}
+        return None if fields is None else Canary(**(fields | own))
+
+    def run(self, native: NativeKernels, number: int) -> Canary | None:
+        """The canary, whose kernel is `native`'s of this number; None where no operands give one."""
+        found = (self._canary(native, number, positive=positive) for positive in (False, True))
+        return next((c for c in found if c is not None), None)
+
+    def _canary(self, native: NativeKernels, number: int, *, positive: bool) -> Canary | None:
+        operands = [self._operand(i, positive=positive) for i in range(len(self.operands))]
+        exact = self._result(native, number, operands)
+        total, norm = canary_sums(exact, len(operands))
+        if not 0 < norm < np.inf:
+            return None
+        tolerance = self.base
+        if tolerance > EXACT:
+            moved = ([_moved(a, i * sign) for i, a in enumerate(operands, 2)] for sign in (1, -1))
+            others = [self._result(native, number, near) for near in moved]
+            if self.stored == F16:
+                others.append(_as_halves(exact))
+            near = [canary_sums(other, len(operands)) for other in others]
+            sensitivity = max(max(abs(s - total), abs(n - norm)) for s, n in near) / norm
+            tolerance = float(f"{max(tolerance, CONDITION * sensitivity):.2g}")
+            if not tolerance <= LOOSEST:
+                return None
+        total, norm = (_shortened(n, norm * tolerance) for n in (total, norm))
+        return Canary(self.launch, total, norm, tolerance, self.scalars, positive, self.integers, self.padding)
+
+    def _operand(self, number: int, *, positive: bool) -> Array:
+        place, param = self.operands[number], self.kernel.params[number]
+        elements = canary_values(place.dtype, place.count, number, positive=positive, integers=self.integers)
+        return place.array(elements.astype(param.dtype.numpy)).reshape(param.shape)
+
+    def _result(self, native: NativeKernels, number: int, operands: Sequence[Array]) -> Array:
+        out = self.kernel.params[-1]
+        before = np.zeros(out.shape, out.dtype.numpy)
+        return self.result.elements(native.run(number, operands, before, self.scalars))
+
+
+def _moved(a: Array, steps: int) -> Array:
+    """Floats that are a little larger, or smaller."""
+    return a * np.float32(1 + steps * MOVED) if a.dtype.kind == "f" else a
+
+
+def _as_halves(a: Array) -> Array:
+    """Floats as a device stores them that has no subnormal numbers."""
+    with np.errstate(over="ignore"):
+        return np.where(np.abs(a) < SMALLEST, np.float32(0), a.astype(np.float16).astype(np.float32))
+
+
+def _shortened(value: float, allowed: float) -> float:
+    """The value in so many decimals that its error is a hundredth of what is allowed; an integer as an int."""
+    rounded = round(value, max(0, ceil(2 - log10(allowed))))
+    return int(rounded) if rounded == int(rounded) else rounded
+
+
+def _trials(plan: DevicePlan, program: DeviceProgram) -> list[_Trial]:
+    """The first launch of each kernel that may have a canary."""
+    first: dict[int, int] = {}
+    for number, launch in enumerate(program.launches):
+        first.setdefault(launch.kernel, number)
+    trials = (_trial(plan, program, number, program.launches[number]) for number in first.values())
+    return [t for t in trials if t is not None]
+
+
+def _trial(plan: DevicePlan, program: DeviceProgram, number: int, launch: Launch) -> _Trial | None:
+    backend, (naive, compiled) = plan.compiler.backend, plan.compiler.source_of(program.kernels[launch.kernel])
+    if sum(b.size for b in naive.params) > MOST_ELEMENTS or count_work(naive, naive) > MOST_WORK:
+        return None
+    sizes = {s: _size(s, i) for i, s in enumerate(naive.scalars)}
+    scalars = tuple(sizes.values())
+    values = [program.values[a] for a in launch.arguments]
+    safe = _with_safe_integers(load_wide(compute_in_floats(naive))[0], [v.dtype for v in values])
+    corner = _corner(naive, sizes)
+    if safe is None or corner is None or not all(compiled.kernel.grid_of(scalars)):
+        return None
+    kernel, integers = safe
+    operands = [place_operand(backend, naive, compiled, i, v) for i, v in enumerate(values[:-1])]
+    result = place_result(backend, naive, compiled, corner, values[-1])
+    found = tuple(p for p in operands if p is not None)
+    if result is None or len(found) < len(operands):
+        return None
+    arranged = {c.value for c in program.constants if c.dimensions is not None}
+    padding = tuple(
+        Padding(i, p.dimensions, p.limits)
+        for i, (p, value) in enumerate(zip((*found, result), launch.arguments, strict=True))
+        if p.is_padded and value not in arranged
+    )
+    base, stored = base_tolerance(naive), program.storages[values[-1].storage].dtype
+    key = key_of(describe(naive), found, result, stored, base, integers, scalars)
+    return _Trial(kernel, number, scalars, found, result, stored, base, integers, padding, key)
+
+
+def _size(s: Scalar, number: int) -> int:
+    return min(max(SIZE - 2 * number, s.low, 1), s.extent - 1)
+
+
+def _with_safe_integers(kernel: Kernel, dtypes: Sequence[DType]) -> tuple[Kernel, int | None] | None:
+    """The kernel, and the mask of the integers that it reads, of the model's `dtypes`, where its accesses are proved to
+    stay in bounds."""
+    if not any(b.dtype.is_int for b in kernel.params[:-1]):
+        return kernel, None
+    of_words = any(isinstance(n, Binary) and n.op in DOTS for n in walk(kernel.body))
+    for mask in (WORDS if of_words else None, FEW, 1, 0):
+        now = {
+            b: replace(b, values=integer_range(dtype, mask))
+            for b, dtype in zip(kernel.params[:-1], dtypes, strict=False)
+            if b.dtype.is_int
+        }
+        params = tuple(now.get(b, b) for b in kernel.params)
+        known = replace(kernel, params=params, body=replace_buffers(kernel.body, now))
+        try:
+            verify_kernel(known, "make_canaries")
+        except InternalError:
+            continue
+        return known, mask
+    return None
+
+
+def _corner(kernel: Kernel, sizes: Mapping[Scalar, int]) -> tuple[int, ...] | None:
+    """How far a kernel's loops write its result, by dimension; None where they do not run."""
+    env: dict[Var, Expr] = {s: Const(n) for s, n in sizes.items()}
+    for n in walk(kernel.body):
+        if isinstance(n, For):
+            trips = n.var.extent if n.var.length is None else value_of(n.var.length, sizes)
+            env[n.var] = Var(n.var.name, max(trips, 0))
+    out, facts = kernel.params[-1], Facts({})
+    written = [n.indices for n in walk(kernel.body) if isinstance(n, Store) and n.buffer is out]
+    ends = tuple(
+        max((min(facts.index(substitute(indices[d], env))[1] + 1, extent) for indices in written), default=0)
+        for d, extent in enumerate(out.shape)
+    )
+    return ends if all(n > 0 for n in ends) else None

@@ -1,0 +1,94 @@
+"""Naive kernels of a device, each by itself on this machine's processor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..cpu.compile_for_cpu import compile_for_cpu
+from ..ir.layout import Layout
+from ..ir.nodes import Const, Kernel, Origin
+from ..ir.rewrite import replace_buffers
+from ..pipeline.lowered import Lowered
+from ..program.dimensions import Dimension
+from ..program.plan_memory import aligned_size
+from ..program.program import read_tensor, segment_entry, write_tensor
+from ..system.cache import Cache
+from ..tensor import Tensor
+from ..tensor.fuse import Group
+from ..tensor.place_tensors import Stored
+from ..tensor.program import TensorProgram
+
+Array = np.ndarray
+
+
+class NativeKernels:
+    """`kernels`, one program of which each is a segment, over the same memory: they run one after the other."""
+
+    def __init__(self, kernels: Sequence[Kernel], cache: Cache) -> None:
+        from ..execution.native_model import NativeModel
+        from ..native.jit import host_target
+
+        self._kernels = kernels
+        parts = [_plain(i, k) for i, k in enumerate(kernels)]
+        program = compile_for_cpu(_model(parts), host_target(), cache=cache)
+        each = tuple((i, i + 1) for i in range(len(kernels)))
+        self._model = NativeModel(replace(program, segments=each), cache=cache)
+        specs = {s.name: s for s in (*program.inputs, *program.outputs)}
+        self._specs = [[specs[b.name] for b in k.params] for k in (k for _, k in parts)]
+
+    def run(self, number: int, operands: Sequence[Array], before: Array, scalars: Sequence[int] = ()) -> Array:
+        """The result of a kernel: `operands` are of the shapes and types of its parameters, `before` is what the
+        memory of the result holds before."""
+        arena, program = self._model.arena, self._model.program
+        *reads, result = self._specs[number]
+        for spec, array in zip(reads, operands, strict=True):
+            write_tensor(arena, spec, array)
+        write_tensor(arena, result, before)
+        for scalar, value in zip(self._kernels[number].scalars, scalars, strict=True):
+            arena[program.scalars[scalar] :][:4].view(np.int32)[0] = value
+        self._model.call(segment_entry(number))
+        return read_tensor(arena, result)
+
+
+def _plain(number: int, kernel: Kernel) -> tuple[Group, Kernel]:
+    """A kernel over row-major tensors of the shapes of its parameters, none of them constant."""
+    now = {
+        b: replace(b, name=f"{number}_{i}", constant=False, layout=Layout.row_major(b.shape))
+        for i, b in enumerate(kernel.params)
+    }
+    *reads, output = (Tensor(b) for b in now.values())
+    group = Group(output, (), Const(0), None, None, tuple(reads), Origin())
+    return group, replace(kernel, params=tuple(now.values()), body=replace_buffers(kernel.body, now))
+
+
+def _model(parts: Sequence[tuple[Group, Kernel]]) -> Lowered:
+    """A model of which all groups use the same memory."""
+    offset: dict[Tensor, int] = {}
+    peak = 0
+    for group, _ in parts:
+        end = 0
+        for t in (*group.reads, group.output):
+            offset[t] = end
+            end += aligned_size(t.buffer.size * t.dtype.bytes)
+        peak = max(peak, end)
+    scalars = dict.fromkeys(s for _, k in parts for s in k.scalars)
+    return Lowered(
+        name="kernels",
+        tensors=TensorProgram(
+            tuple((t.name, t) for group, _ in parts for t in group.reads),
+            tuple((group.output.name, group.output) for group, _ in parts),
+            (),
+            {},
+            dimensions=tuple(Dimension(s.name, s) for s in scalars),
+        ),
+        groups=tuple(group for group, _ in parts),
+        kernels=tuple(k for _, k in parts),
+        layouts={t: Layout.row_major(t.extents) for t in offset},
+        aliases={},
+        stored=Stored({t: t for t in offset}, offset, peak),
+        prepared={},
+        steps=tuple(range(len(parts))),
+    )

@@ -1,0 +1,45 @@
+"""How far a device may be off, relative to the root of the sum of squares of a result.
+
+A mistake changes a sum with random signs by about itself; rounding errors cancel there.
+"""
+
+from __future__ import annotations
+
+from ..dtypes import F16
+from ..ir.nodes import COMPARISONS, PREDICATES, Binary, Cast, Expr, Kernel, Node, Unary
+from ..ir.rewrite import walk
+
+EXACT = 1e-9
+"""Tolerance of integers: of their sums in float64."""
+SUMS = 1e-4
+"""Tolerance of additions and multiplications, whose order is a device's."""
+FUNCTIONS = 1e-3
+"""Tolerance of functions, which devices compute more coarsely, and of what is rounded to integers on the way."""
+HALVES = 2e-3
+"""Tolerance of what is stored as float16."""
+LOOSEST = 5e-3
+"""With twice that a result that is wrong by a factor of 1 % would pass: kernels that need more have no canary."""
+
+_SUMMED = COMPARISONS | {"+", "-", "*", "/", "max", "min", "max_nan", "min_nan", "relaxed_max", "relaxed_min"}
+_KEPT = PREDICATES | {"neg", "abs"}
+
+
+def base_tolerance(kernel: Kernel) -> float:
+    """The tolerance of a naive kernel whose operands are exact, without what it amplifies."""
+    nodes = list(walk(kernel.body))
+    if not any(isinstance(n, Expr) and n.dtype.is_float for n in nodes):
+        return EXACT
+    in_halves = any(b.dtype == F16 for b in kernel.params)
+    return max(HALVES if in_halves else SUMS, FUNCTIONS if any(map(_is_function, nodes)) else SUMS)
+
+
+def _is_function(n: Node) -> bool:
+    """Whether a node is of more than additions, multiplications and choices of floats."""
+    match n:
+        case Unary(op, a):
+            return a.dtype.is_float and op not in _KEPT
+        case Binary(op, a, _):
+            return a.dtype.is_float and op not in _SUMMED
+        case Cast(to, a):
+            return a.dtype.is_float and not to.is_float
+    return False

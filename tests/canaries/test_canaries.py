@@ -1,0 +1,76 @@
+"""Canaries: right drivers pass them, whatever the kernel is, and damaged kernels do not."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from gzip import compress
+
+import onnx
+import pytest
+from onnx_models import model, node, random
+from webnn_compile.bundle.render_device import render_device
+from webnn_compile.program.device_program import DeviceProgram
+from with_canaries import DRIVERS, checked_kernels, program_of, wrong_kernels
+
+
+def network() -> onnx.ModelProto:
+    """Convolutions, one by Winograd's algorithm, a sum of inputs, a pool, a product, and a softmax; odd shapes."""
+    nodes = [
+        node("Conv", ["x", "w0", "b0"], ["c0"], strides=[2, 2], pads=[1, 1, 1, 1]),
+        node("Relu", ["c0"], ["r0"]),
+        node("Conv", ["r0", "w1", "b1"], ["c1"], pads=[1, 1, 1, 1]),
+        node("Add", ["c1", "r0"], ["s"]),
+        node("Sigmoid", ["s"], ["g"]),
+        node("MaxPool", ["g"], ["p"], kernel_shape=[2, 2], strides=[2, 2]),
+        node("Flatten", ["p"], ["f"]),
+        node("Gemm", ["f", "w2", "b2"], ["z"], transB=1),
+        node("Softmax", ["z"], ["y"]),
+    ]
+    shapes = {"w0": (18, 3, 3, 3), "b0": (18,), "w1": (18, 18, 3, 3), "b1": (18,), "w2": (11, 18 * 7 * 6), "b2": (11,)}
+    return model(nodes, {"x": (1, 3, 29, 25)}, ["y"], {name: random(shape) for name, shape in shapes.items()})
+
+
+@pytest.mark.parametrize("target", DRIVERS)
+def test_right_drivers_pass(target: str) -> None:
+    program = program_of(network(), target)
+    used = {launch.kernel for launch in program.launches}
+    assert len(program.canaries) == len(used)
+    assert wrong_kernels(program) == []
+
+
+def damaged(program: DeviceProgram, number: int, pattern: str, replacement: str) -> DeviceProgram:
+    """The program with other text wherever a kernel has the pattern."""
+    kernel = program.kernels[number]
+    source, count = re.subn(pattern, replacement, kernel.source)
+    assert count, kernel.source
+    kernels = list(program.kernels)
+    kernels[number] = replace(kernel, source=source, with_subgroups=None)
+    return replace(program, kernels=tuple(kernels))
+
+
+STORES = {"webgpu": r"(b\d+\[[^\n]*\]) = ([^\n]+);", "webgl": r"(o\d+(?:\.\w+)?) = ([^\n]+);"}
+"""Statements that write a result."""
+
+
+@pytest.mark.parametrize("target", STORES)
+@pytest.mark.parametrize("replacement", [r"\1 = (\2) * 1.01;", r"\1 = (\2) * 0.0;"], ids=["a factor of 1.01", "zeros"])
+def test_damaged_kernels_fail(target: str, replacement: str) -> None:
+    """Each kernel of the network."""
+    program = program_of(network(), target)
+    for canary in program.canaries:
+        number = program.launches[canary.launch].kernel
+        name = program.kernels[number].name
+        assert name in wrong_kernels(damaged(program, number, STORES[target], replacement)), name
+
+
+def test_they_are_few_bytes() -> None:
+    program = program_of(network(), "webgpu")
+    size, without = (len(compress(render_device(p))) for p in (program, replace(program, canaries=())))
+    assert checked_kernels(program)
+    assert size - without < 30 * len(program.canaries)
+
+
+def test_a_kernel_that_is_too_large_has_none() -> None:
+    large = model([node("Relu", ["x"], ["y"])], {"x": (1 << 24,)}, ["y"])
+    assert program_of(large, "webgpu").canaries == ()
