@@ -35,6 +35,7 @@ export class IntegrityError extends ModelError {
 
 /**
  * The browser or the bundle cannot do it. Codes: `abi`, `backend`, `limits`, `simd`, `compile`, `memory`;
+ * `signature`;
  * `software` is never thrown, but a reason for another backend.
  */
 export class UnsupportedError extends ModelError {

@@ -211,6 +211,14 @@ export interface LoadOptions {
    * missing: 4 MiB at most arrive again. Files of an older version of the model are removed. `info().cache` says what came from there.
    */
   cache?: boolean;
+  // <signature>
+  /**
+   * The public key that `webnn-compile --sign` printed, 32 bytes in base64: `load` first checks that the list of the bundle's files
+   * is signed by it, and takes no file that the list does not have. An IntegrityError where it is not, an UnsupportedError (code
+   * 'signature') where the browser has no Ed25519.
+   */
+  publicKey?: string;
+  // </signature>
 }
 
 export interface PassedOver {
@@ -515,7 +523,9 @@ export class DownloadError extends ModelError<'network' | 'http' | 'html' | 'sta
 /** A file arrived with other bytes than the compiler wrote. */
 export class IntegrityError extends ModelError<'length' | 'altered'> {}
 /** The browser or the bundle cannot do it. */
-export class UnsupportedError extends ModelError<'abi' | 'backend' | 'limits' | 'simd' | 'compile' | 'memory'> {}
+export class UnsupportedError extends ModelError<
+  'abi' | 'backend' | 'limits' | 'simd' | 'compile' | 'memory' | 'signature'
+> {}
 /** The worker did not start, or died. */
 export class WorkerError extends ModelError<'start' | 'crash'> {}
 /**

@@ -19,6 +19,7 @@ from .functions import BundledFunction, check_function_names, check_functions_pa
 from .manifest import SHARD_BYTES, Manifest, make_manifest
 from .packaging import ESM, FORMATS, Packaging
 from .place_memory import MemoryLayout, place_memory
+from .sign_files import check_signature, public_key
 from .tokenizer_package import TokenizerPackage, find_package
 from .write_bundle import BUNDLE, render_bundle, render_files, write_bundle
 
@@ -49,10 +50,12 @@ __all__ = [
     "check_free",
     "check_function_names",
     "check_functions_packaging",
+    "check_signature",
     "find_package",
     "function_name",
     "make_manifest",
     "place_memory",
+    "public_key",
     "render_bundle",
     "render_files",
     "write_bundle",

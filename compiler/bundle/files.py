@@ -23,7 +23,12 @@ Kind = Literal[
     "source",
     "library",
 ]
-STABLE_NAMES = ("model.js", "model.d.ts", "package.json", "index.html", "_headers", "nginx.conf", "isolate.js")
+SIGNATURE = "signature.txt"
+"""The bundle's list of files, signed. It is named by no hash: it has that of model.js, which names it."""
+STABLE_NAMES = (
+    *("model.js", "model.d.ts", "package.json", "index.html"),
+    *("_headers", "nginx.conf", "isolate.js", SIGNATURE),
+)
 BROWSER_ENTRY = "browser.jsx"
 """The entry of a package for bundlers. In development vite before 8 makes one script of a package whose entry ends in
 .js or .ts, and leaves behind the files and workers that the package names by URL."""

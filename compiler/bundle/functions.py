@@ -10,7 +10,6 @@ from pathlib import Path
 from ..errors import InputError
 from ..text.escape import html_text
 from .artifact import Artifact
-from .compress_files import compressed
 from .files import TEXT, BundleFile, hashed_file
 from .folder import WrittenFile, write_folder
 from .isolation import isolate_page, isolation_files
@@ -23,7 +22,7 @@ from .render_entry import render_functions_entry
 from .render_snippets import render_functions_snippets
 from .render_types import render_function_types
 from .share_weights import share_weights
-from .write_bundle import BUNDLE, PACKAGE, PAGE, optional_parts
+from .write_bundle import BUNDLE, PACKAGE, PAGE, finished, optional_parts
 
 _NAME = re.compile(r"[a-z][A-Za-z0-9_]*")
 _OWN = frozenset(("load", "cache", "info", "dispose", "then"))
@@ -103,9 +102,11 @@ def render_functions(
     artifacts = [f.artifact for f in functions]
     bounds = share_weights(artifacts)
     manifests = [make_manifest(a, shard_bytes, own) for a, own in zip(artifacts, bounds, strict=True)]
+    if packaging.sign is not None:
+        manifests = [manifest.signed() for manifest in manifests]
     files = list(_files(functions, manifests, isolation, packaging))
     files = list({file.name: file for file in files}.values())
-    return [*files, *compressed(files, packaging.compress)]
+    return finished(files, packaging)
 
 
 def _files(
@@ -115,7 +116,7 @@ def _files(
     backends = dict.fromkeys(part.backend for artifact in artifacts for part in artifact.backends)
     parts = dict.fromkeys(part for artifact in artifacts for part in optional_parts(artifact))
     whole = read_runtime()
-    sources = keep_parts(whole, backends, [*parts, "functions", "chooseFunction"])
+    sources = keep_parts(whole, backends, [*parts, *packaging.parts, "functions", "chooseFunction"])
     golden = {a.name: hashed_file("golden", TEXT, a.golden, "page") for a in artifacts if a.golden}
     page = _page(sources["index.html"], functions, manifests, golden, list(backends))
     sources["index.html"] = isolate_page(page) if isolation else page
@@ -125,7 +126,9 @@ def _files(
     errors = [name for name in exported_names(sources["errors.js"]) if name[0].isupper()]
     by_name = {f.name: manifest for f, manifest in zip(functions, manifests, strict=True)}
     entry = render_functions_entry(by_name, runtime, errors, packaging.base_url, next(iter(package), None))
-    templates = {a.name: (a, keep_sections(whole["model.d.ts"], [*optional_parts(a)])) for a in artifacts}
+    templates = {
+        a.name: (a, keep_sections(whole["model.d.ts"], [*optional_parts(a), *packaging.parts])) for a in artifacts
+    }
     types = render_function_types(templates, sources["model.d.ts"])
     yield BundleFile("model.js", entry.encode(), "entry")
     yield BundleFile("model.d.ts", types.encode(), "types")

@@ -20,7 +20,9 @@ _PARTS = (
 )
 _PART = re.compile(r"^export (?:\{ (?:\w+ as )?(\w+) \} from .*|const (\w+) = [^;]*;)\n", re.MULTILINE)
 
-_SECTION = re.compile(r"^ *// <(states|functions|generate|pieces)>\n(.*?)^ *// </\1>\n", re.MULTILINE | re.DOTALL)
+_SECTION = re.compile(
+    r"^ *// <(states|functions|generate|pieces|signature)>\n(.*?)^ *// </\1>\n", re.MULTILINE | re.DOTALL
+)
 
 
 def read_runtime() -> dict[str, str]:

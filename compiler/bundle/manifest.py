@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +17,7 @@ from ..values.arrays import Array, read_inputs
 from ..values.bind_sizes import bind_sizes
 from .artifact import BYTE_VARIANTS, VARIANTS, Artifact, BundledAnswer, BundledText, DeviceArtifact, WasmArtifact
 from .check_outputs import check_outputs
-from .files import TEXT, BundleFile, hashed_file
+from .files import SIGNATURE, TEXT, BundleFile, hashed_file
 from .place_memory import PAGE, MemoryLayout, place_memory
 from .render_device import render_device, render_steps
 from .size_data import Numbers, dimension_data, number_scalars, refusal_data, size_data
@@ -44,6 +44,10 @@ class Manifest:
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     dimensions: tuple[Dimension, ...]
+
+    def signed(self) -> Manifest:
+        """With the place of the signed list of files."""
+        return replace(self, fields={**self.fields, "signature": {"file": SIGNATURE}})
 
     @property
     def contents(self) -> dict[str, bytes]:

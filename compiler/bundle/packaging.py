@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from ..errors import InputError
 from .compress_files import CODINGS, check_codings
+from .sign_files import read_key
 from .tokenizer_package import TokenizerPackage
 
 FORMATS = ("esm", "iife", "npm")
@@ -32,7 +34,8 @@ class Packaging:
     does the bundle's page. `base_url`, where it is not empty, is where the model's files are, and ends with a slash.
     `compress` are the codings, of CODINGS, in which files stand beside themselves. `licence` is what the model's file
     says of it, and `facts` the rest of what the bundle's page has from there, by name.
-    `tokenizers` is the package that makes tokens of text and text of tokens."""
+    `tokenizers` is the package that makes tokens of text and text of tokens. `sign` is the file of the private key that
+    signs the list of files."""
 
     format: str = "esm"
     global_name: str | None = None
@@ -42,6 +45,7 @@ class Packaging:
     licence: str = ""
     facts: tuple[tuple[str, str], ...] = ()
     tokenizers: TokenizerPackage | None = None
+    sign: Path | None = None
 
     def check(self, *, isolation: bool = False) -> None:
         """Raises InputError for options that exclude each other, or files for `isolation`."""
@@ -58,6 +62,10 @@ class Packaging:
             self._check_base(self.base_url)
         if self.compress:
             self._check_compress()
+        if self.sign is not None:
+            if self.single_file:
+                raise InputError("--sign and --single-file exclude each other: sign the one file as you sign others")
+            read_key(self.sign)
 
     def _check_base(self, url: str) -> None:
         parts = urlsplit(url)
@@ -81,6 +89,11 @@ class Packaging:
             raise InputError(f"--global-name {name}: give a name of JavaScript, letters, digits and _, such as digits")
         if name in TAKEN:
             raise InputError(f"--global-name {name} is taken in every page: give another one")
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts of the runtime that this form needs."""
+        return () if self.sign is None else ("signature",)
 
     def global_of(self, model: str) -> str:
         """The script's global for a model of this name."""

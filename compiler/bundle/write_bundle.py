@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from ..program.device_program import HostCall, Launch
 from .artifact import Artifact, DeviceArtifact, WasmArtifact
 from .compress_files import compressed
-from .files import TEXT, BundleFile, foreign_files, hashed_file, is_bundle
+from .files import SIGNATURE, TEXT, BundleFile, foreign_files, hashed_file, is_bundle
 from .folder import FolderKind, WrittenFile, write_folder
 from .isolation import isolate_page, isolation_files
 from .link_runtime import keep_parts, link_runtime, read_runtime, relink
@@ -21,6 +21,7 @@ from .render_entry import render_entry
 from .render_package import package_files
 from .render_script import render_page_script, render_script, render_script_page, render_whole
 from .render_types import render_types, types_of_script
+from .sign_files import sign_files
 from .single_file import PAGE_GLOBAL, check_inline, render_single_page
 
 PACKAGE = b'{ "type": "module", "main": "./model.js", "types": "./model.d.ts" }\n'
@@ -97,7 +98,10 @@ def render_files(
     """The files of a bundle, from an artifact whose manifest is known."""
     if packaging.single_file:
         artifact = replace(artifact, golden=b"")  # a page from a disk can fetch no file
-    sources = keep_parts(read_runtime(), [part.backend for part in artifact.backends], list(optional_parts(artifact)))
+    if packaging.sign is not None:
+        manifest = manifest.signed()
+    parts = [*optional_parts(artifact), *packaging.parts]
+    sources = keep_parts(read_runtime(), [part.backend for part in artifact.backends], parts)
     golden = hashed_file("golden", TEXT, artifact.golden, "page") if artifact.golden else None
     sources["index.html"] = render_card(sources["index.html"], artifact, packaging, manifest.files, golden)
     if isolation:
@@ -112,10 +116,17 @@ def render_files(
     if not packaging.single_file:
         files += manifest.files
     files = list({file.name: file for file in files}.values())
+    unsigned = [] if packaging.sign is None else [BundleFile(SIGNATURE, b"", "program")]
     if packaging.format == "npm":
-        elsewhere = manifest.files if packaging.base_url else ()
-        files = package_files(artifact, files, packaging.licence, elsewhere)
-    return [*files, *compressed(files, packaging.compress)]
+        elsewhere = (*manifest.files, *unsigned) if packaging.base_url else ()
+        files = package_files(artifact, [*files, *unsigned], packaging.licence, elsewhere)
+    return finished(files, packaging)
+
+
+def finished(files: Sequence[BundleFile], packaging: Packaging) -> list[BundleFile]:
+    """The files, those that are compressed, and the signature of all."""
+    whole = [*files, *compressed(files, packaging.compress)]
+    return whole if packaging.sign is None else sign_files(whole, packaging.sign)
 
 
 def _module_files(

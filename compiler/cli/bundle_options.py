@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
 from ..bundle.packaging import FORMATS, Packaging
+from .explained import FILE
 
 _OPTIONS = (
     click.option(
@@ -43,6 +45,13 @@ _OPTIONS = (
         default="",
         help="Write files compressed by Brotli and gzip, too, for hosts that serve such (extra [compress]).",
     ),
+    click.option(
+        "--sign",
+        type=FILE,
+        metavar="KEY.pem",
+        help="Sign the list of the bundle's files by this private key (Ed25519): pages check it by "
+        "load({ publicKey }), with the key that is printed (extra [sign]).",
+    ),
 )
 
 
@@ -51,11 +60,17 @@ def bundle_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def wrapped(
-        bundle_format: str, global_name: str | None, single_file: bool, base_url: str, compress: str, **others: Any
+        bundle_format: str,
+        global_name: str | None,
+        single_file: bool,
+        base_url: str,
+        compress: str,
+        sign: Path | None,
+        **others: Any,
     ) -> None:
         base = base_url if not base_url or base_url.endswith("/") else f"{base_url}/"
         codings = tuple(dict.fromkeys(c.strip() for c in compress.split(",") if c.strip()))
-        command(packaging=Packaging(bundle_format, global_name, single_file, base, codings), **others)
+        command(packaging=Packaging(bundle_format, global_name, single_file, base, codings, sign=sign), **others)
 
     for option in reversed(_OPTIONS):
         wrapped = option(wrapped)

@@ -17,6 +17,7 @@ from ..driver.profiles import Profile
 from ..driver.targets import bundled_targets
 from ..errors import InputError
 from ..system.limits import parse_size
+from ..text.printable import printable
 from .bundle_options import bundle_options
 from .explained import DEBUG, FILE, MODEL, explained
 from .model_options import model_options
@@ -49,8 +50,9 @@ class SizeOption(click.ParamType[int]):
 
 
 def _needed(ctx: click.Context, param: click.Parameter, value: T) -> T:
-    """The value of an option that a build requires; the list of the stages needs none, --inspect no folder."""
-    listed = ctx.params.get("dump") == LIST or (ctx.params.get("inspect") and param.name == "out")
+    """The value of an option that a build requires; the list of the stages needs none, what only reads no folder."""
+    reads = ctx.params.get("inspect") or ctx.params.get("check_signature")
+    listed = ctx.params.get("dump") == LIST or (reads and param.name == "out")
     if not value and not listed:
         raise click.MissingParameter(ctx=ctx, param=param)
     return value
@@ -116,6 +118,13 @@ def _needed(ctx: click.Context, param: click.Parameter, value: T) -> T:
     is_flag=True,
     is_eager=True,
     help="Say what is in the file of MODEL: inputs, free sizes, weights, operators and whether they are supported. "
+    "Nothing is compiled; that needs no --out.",
+)
+@click.option(
+    "--check-signature",
+    is_eager=True,
+    metavar="PUBLIC_KEY",
+    help="Check that the files of a bundle, whose folder MODEL is, are those that were signed by --sign with this key. "
     "Nothing is compiled; that needs no --out.",
 )
 @click.option(
@@ -225,6 +234,7 @@ def main(
     verify: bool,
     dump: str | None,
     inspect: bool,
+    check_signature: str | None,
     report: Path | None,
     profiles: tuple[tuple[str, Profile], ...],
     peaks: tuple[tuple[str, tuple[float, float]], ...],
@@ -267,6 +277,10 @@ def main(
             files = given.models.values() if given is not None else [MODEL.convert(models[0], None, None)]
             for file in files:
                 inspect_model(located(file, lambda line: say(line, err=True)), computed.inputs)
+        return
+    if check_signature is not None:
+        with explained(debug=debug):
+            _check_signature(models, check_signature)
         return
     collect_less_often()
     progress = Progress(error_console(), plain=dump is not None)
@@ -350,6 +364,14 @@ def _write_report(result: Report, options: Options) -> None:
         from .report import write_report
 
         write_report(result, options.report)
+
+
+def _check_signature(folders: tuple[str, ...], key: str) -> None:
+    from ..bundle.sign_files import check_signature
+
+    for folder in folders:
+        count = check_signature(Path(folder), key)
+        say(f"{printable(folder)}: {count} files, all as they were signed")
 
 
 def _list_targets(ctx: click.Context) -> None:

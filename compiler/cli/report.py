@@ -121,6 +121,8 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
         yield report.wasm.artifact.backend, _wasm(report.wasm, report.memory)
         yield from _products(report.wasm.program.launches, always=few_bits)
         yield from _prepared(report.wasm.program)
+    if report.public_key:
+        yield "public key", f"{report.public_key}, for load({{ publicKey }})"
     if report.peaks:
         each = ", ".join(f"{target} {size(n)}" for target, n in report.peaks.items())
         yield "peak", f"memory in a page while it loads: {each}"

@@ -223,6 +223,7 @@ class Options:
             ("--single-file", self.packaging.single_file),
             ("--base-url", bool(self.packaging.base_url)),
             ("--compress", bool(self.packaging.compress)),
+            ("--sign", self.packaging.sign is not None),
             (f"--host {self.host}", self.host != HOSTS[0]),
             (f"--wasm-linker {self.linker}", self.linker != "builtin"),
             (f"--gpu-tiles {self.gpu_tiles}", self.gpu_tiles != GPU_TILES[0]),

@@ -53,9 +53,9 @@ class Report:
     constants, `weight_types` by the type of their elements, `memory` those of the wasm module, `peaks` by target those
     in a page while it loads; `recorded` has by target the use of its records, `unused` other targets of records,
     `damaged` counts lines that are no records; `uncompared` has by backend the reason why halves were not compared with
-    the reference; `alone` is what was written in place of a bundle, `cpu` the processor that it is for, `manual` the
-    file that says how it is used. For the page alone, which `--report` may write, `graphs` are the model as imported
-    and as optimised, `lowered` has it by target."""
+    the reference; `alone` is what was written in place of a bundle, `public_key` that of the
+    signature, `cpu` the processor that it is for, `manual` the file that says how it is used. For the page alone, which
+    `--report` may write, `graphs` are the model as imported and as optimised, `lowered` has it by target."""
 
     model: str
     precision: str
@@ -87,6 +87,7 @@ class Report:
     layers: list[LayerError] = field(default_factory=list)
     quantization: Quantization | None = None
     alone: Alone | None = None
+    public_key: str = ""
     cpu: str = ""
     manual: str = ""
     files: list[WrittenFile] = field(default_factory=list)

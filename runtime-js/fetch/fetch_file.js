@@ -150,6 +150,25 @@ export async function fetchJson(spec, downloads) {
   return JSON.parse(new TextDecoder().decode(bytes));
 }
 
+// <signature>
+/**
+ * A text whose hash nothing says, from the server and not from a cache.
+ * @param {string} url
+ * @param {import('./watch_downloads.js').Downloads} downloads
+ */
+export const fetchText = (url, downloads) =>
+  downloads.receive(url, async (signal) => {
+    const fetching = url.startsWith('http') ? fetch(url, { signal, cache: 'no-cache' }) : request(url, signal, 0);
+    const response = await fetching.catch((error) => {
+      throw new DownloadError('network', `could not fetch ${nameOf(url)}: ${error.message}`);
+    });
+    return { text: await response.text(), ok: response.ok, type: response.headers.get('content-type') };
+  });
+
+/** Whether bytes have a hash. */
+export const hasHash = isIntact;
+// </signature>
+
 /**
  * Stops reading once there is more than fits.
  * @param {Response} response

@@ -5,6 +5,9 @@ import { checkNames, kindOf, printed } from '../values/check_names.js';
 import { tagOf } from '../values/dtypes.js';
 
 const names = ['backend', 'threads', 'worker', 'warmup', 'device', 'onProgress', 'signal', 'timeout', 'cache'];
+// <signature>
+names.push('publicKey');
+// </signature>
 const TIMEOUT = 30_000; // ms of silence: mobile networks come back after less
 
 /**

@@ -43,6 +43,7 @@ export { functionsOf } from './load_functions.js';
  * @property {import('../texts/texts.js').TextSpec} [text] that runs take in place of inputs
  * @property {import('../answers/answers.js').AnswerSpec[]} [answers] that runs return in place of outputs
  * @property {import('../generate/generate.js').GenerateSpec} [generate] how runs give tokens
+ * @property {{ url: string }} [signature] of the list of files
  * @property {Record<string, number>} weightTypes bytes by the type of the elements
  * @property {(FileSpec & { offset: number })[]} weights
  * @property {Part[]} backends in order of preference
@@ -82,6 +83,12 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   };
   const parts = manifest.backends.filter((part) => backend === 'auto' || part.backend === backend);
   const kept = cache ? { cache: storeName(manifest) } : {};
+  // <signature>
+  if (options.publicKey !== undefined) {
+    const taken = parts.map((part) => part.backend);
+    await optional.signature.check(manifest, options.publicKey, taken, { signal, timeout });
+  }
+  // </signature>
   const numbers = dimensions.length;
   const common = { weights, inputs, outputs, dimensions, refusals, numbers, ...kept };
   // <states>
@@ -123,6 +130,9 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
     products: part?.products,
     abi: ABI,
   });
+  // <signature>
+  if (options.publicKey !== undefined) info.integrity = 'sha256, signed';
+  // </signature>
   if (info.cache && !info.cache.reason) dropOthers(manifest).catch(() => {}); // nothing waits for it
   notify({ phase: 'ready', loaded: weightBytes, total: weightBytes });
 

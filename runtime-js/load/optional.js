@@ -9,3 +9,4 @@ export { sizes } from '../values/bind_sizes.js';
 export { pictures } from '../values/pictures.js';
 export { sounds } from '../values/sounds.js';
 export { states } from './sessions.js';
+export { signature } from './signature.js';
