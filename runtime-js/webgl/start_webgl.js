@@ -1,6 +1,5 @@
 // Device programs on WebGL 2: a kernel is a fragment shader, a launch one triangle over the texels that it writes.
 
-import { createPool } from '../device/buffer_pool.js';
 import { checkLimits } from '../device/check_limits.js';
 import { at, storageOf, valueAt } from '../device/device_program.js';
 import { requireHardware } from '../device/require_hardware.js';
@@ -15,7 +14,7 @@ import * as states from './webgl_state.js';
 import { webglStates } from './webgl_states.js';
 // </states>
 import { timeLaunches } from './webgl_time.js';
-import { createPixels, upload, wholeRows, wordsOf } from './webgl_transfer.js';
+import { upload, wholeRows, wordsOf } from './webgl_transfer.js';
 import { prepareTrial } from './webgl_trial.js';
 
 /** @typedef {import('./webgl_state.js').State} State */
@@ -39,17 +38,14 @@ async function open(arriving) {
     release();
     throw error;
   });
-  const undo = new Set([release]);
-  const staging = createPool((bytes) => {
-    const pixels = createPixels(gl, bytes);
-    undo.add(() => gl.deleteBuffer(pixels));
-    return pixels;
-  });
   /** @type {State} */
   const state = {
-    ...{ gl, program, undo, staging, textures: [], framebuffers: new Map(), rows: new Map() },
+    ...{ gl, program, undo: new Set([release]), textures: [], framebuffers: new Map(), rows: new Map() },
     ...{ programs: [], prepared: [], proven: new Set() },
   };
+  // <states>
+  state.staging = webglStates.createStaging(state);
+  // </states>
   try {
     const limitOf = (/** @type {string} */ name) => gl.getParameter(/** @type {any} */ (gl)[name]);
     const limits = checkLimits(states.needsOf(program), limitOf, (have) => `WebGL has ${have} here`);

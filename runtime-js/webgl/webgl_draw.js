@@ -47,8 +47,10 @@ export function drawer({ gl, program: { kernels } }) {
  */
 export function createSegment(state, reads, pool = state.staging) {
   const { gl, prepared, proven } = state;
-  const readers = reads.map((value) => readerOf(state, value, mayBlock ? undefined : pool));
-  if (!mayBlock) pool.prepare(readers.map(({ bytes }) => bytes).filter(Boolean));
+  const readers = reads.map((value) => readerOf(state, value, pool));
+  // <states>
+  if (!mayBlock) pool?.prepare(readers.map(({ bytes }) => bytes).filter(Boolean));
+  // </states>
   return async (launches, lengths = undefined) => {
     checkLost(state);
     const fresh = launches.filter(({ number }) => !proven.has(number));
@@ -76,10 +78,12 @@ export function createSegment(state, reads, pool = state.staging) {
  * @param {import('./webgl_transfer.js').Staging | undefined} pool
  */
 function readerOf(state, value, pool) {
-  const { gl, program } = state;
+  const { gl, program, undo } = state;
   const { dtype } = storageOf(program, value);
   const { length } = valueAt(program, value);
-  return createReader(gl, dtype, length, (layer) => framebufferOf(state, value, layer, 1), pool);
+  const reader = createReader(gl, dtype, length, (layer) => framebufferOf(state, value, layer, 1), !mayBlock, pool);
+  if (!pool) undo.add(reader.dispose);
+  return reader;
 }
 
 /**

@@ -1,11 +1,10 @@
 // Textures of states for each session on WebGL, with draws for the launches that use them.
-import { keepNothing } from '../device/buffer_pool.js';
+import { createPool, keepNothing } from '../device/buffer_pool.js';
 import { at, storageOf } from '../device/device_program.js';
 import { UnsupportedError } from '../errors.js';
 import { prepareLaunch } from './webgl_compile.js';
 import { createTexture } from './webgl_context.js';
 import { checkLost, disposeState, framebufferOf, sizeOf, textureOf } from './webgl_state.js';
-import { createPixels } from './webgl_transfer.js';
 
 /** @typedef {import('./webgl_state.js').State} State */
 
@@ -82,6 +81,23 @@ function copy(to, from) {
   checkLost(to);
 }
 
+/** @param {WebGL2RenderingContext} gl @param {number} bytes */
+function createPixels(gl, bytes) {
+  const pixels = gl.createBuffer();
+  gl.bindBuffer(gl.PIXEL_PACK_BUFFER, pixels);
+  gl.bufferData(gl.PIXEL_PACK_BUFFER, bytes, gl.DYNAMIC_COPY);
+  gl.bindBuffer(gl.PIXEL_PACK_BUFFER, null);
+  return pixels;
+}
+
+/** @param {State} state */
+const createStaging = ({ gl, undo }) =>
+  createPool((bytes) => {
+    const pixels = createPixels(gl, bytes);
+    undo.add(() => gl.deleteBuffer(pixels));
+    return pixels;
+  });
+
 /** @param {WebGL2RenderingContext} gl */
 const stageOnce = (gl) =>
   keepNothing(
@@ -89,4 +105,4 @@ const stageOnce = (gl) =>
     (pixels) => gl.deleteBuffer(pixels),
   );
 
-export const webglStates = { clear, copy, create, stageOnce };
+export const webglStates = { clear, copy, create, createStaging, stageOnce };

@@ -69,38 +69,29 @@ export function upload(gl, texture, dtype, size, data) {
 
 /** @typedef {import('../device/buffer_pool.js').Pool<WebGLBuffer>} Staging */
 
-/** @type {(gl: WebGL2RenderingContext, pixels: WebGLBuffer | null, use: () => void) => void} */
-function withBuffer(gl, pixels, use) {
-  gl.bindBuffer(gl.PIXEL_PACK_BUFFER, pixels);
-  use();
-  gl.bindBuffer(gl.PIXEL_PACK_BUFFER, null);
-}
-
-/** @param {WebGL2RenderingContext} gl @param {number} bytes */
-export function createPixels(gl, bytes) {
-  const pixels = gl.createBuffer();
-  withBuffer(gl, pixels, () => gl.bufferData(gl.PIXEL_PACK_BUFFER, bytes, gl.DYNAMIC_COPY));
-  return pixels;
-}
-
 /**
  * A way to read a flat value again and again.
  * @param {WebGL2RenderingContext} gl
  * @param {string} dtype
  * @param {number} length
  * @param {(layer: number) => WebGLFramebuffer} framebufferOf
- * @param {Staging} [staging] buffers into which the GPU copies it first, so that no call waits for it
+ * @param {boolean} later whether the GPU is to copy it first, so that no call waits for it
+ * @param {Staging} [pool] of buffers for that, where it has none of its own
  */
-export function createReader(gl, dtype, length, framebufferOf, staging) {
+export function createReader(gl, dtype, length, framebufferOf, later, pool) {
   const [, format, type] = formatOf(gl, dtype);
   const partsOf = (/** @type {number} */ count) =>
     rectangles(count).map((part) => ({ ...part, framebuffer: framebufferOf(part.layer) }));
   const whole = partsOf(length);
   const bytes = 4 * wordsOf(length);
-  const pool = bytes ? staging : undefined;
-  /** @type {WebGLBuffer | null} */
-  let pixels = null;
-  const withPixels = (/** @type {() => void} */ use) => withBuffer(gl, pixels, use);
+  let pixels = later && bytes && !pool ? gl.createBuffer() : null;
+  /** @type {(use: () => void) => void} */
+  const withPixels = (use) => {
+    gl.bindBuffer(gl.PIXEL_PACK_BUFFER, pixels);
+    use();
+    gl.bindBuffer(gl.PIXEL_PACK_BUFFER, null);
+  };
+  if (pixels) withPixels(() => gl.bufferData(gl.PIXEL_PACK_BUFFER, bytes, gl.DYNAMIC_COPY));
   /** @param {number} count @param {(part: { width: number, height: number }, at: number) => void} read */
   const each = (count, read) => {
     let at = 0;
@@ -111,14 +102,18 @@ export function createReader(gl, dtype, length, framebufferOf, staging) {
     }
   };
   return {
+    // <states>
     bytes,
+    // </states>
     /**
      * Queues the copy of what is to be read: the first `count` elements.
      * @param {number} [count]
      */
     begin(count = length) {
-      if (!pool) return;
-      pixels = pool.take(bytes);
+      // <states>
+      if (later && bytes && pool) pixels = pool.take(bytes);
+      // </states>
+      if (!pixels) return;
       withPixels(() => each(count, ({ width, height }, at) => gl.readPixels(0, 0, width, height, format, type, at)));
     },
     /**
@@ -127,12 +122,14 @@ export function createReader(gl, dtype, length, framebufferOf, staging) {
      */
     end(count = length) {
       const all = words(dtype, wordsOf(count));
-      if (pool && pixels) {
-        withPixels(() => gl.getBufferSubData(gl.PIXEL_PACK_BUFFER, 0, all));
-        pool.give(bytes, pixels);
-      } else if (count)
-        each(count, ({ width, height }, at) => gl.readPixels(0, 0, width, height, format, type, all, at / 4));
+      // <states>
+      if (pixels) pool?.give(bytes, pixels);
+      // </states>
+      if (!count) return all;
+      if (pixels) withPixels(() => gl.getBufferSubData(gl.PIXEL_PACK_BUFFER, 0, all));
+      else each(count, ({ width, height }, at) => gl.readPixels(0, 0, width, height, format, type, all, at / 4));
       return all.length === count ? all : /** @type {Words} */ (all.slice(0, count));
     },
+    dispose: () => gl.deleteBuffer(pixels),
   };
 }

@@ -1,10 +1,10 @@
 // Submits launches, reads values back, and names the launch that fails.
 import { at, describe, gridOf, storageOf, valueAt } from '../device/device_program.js';
 import { RunError } from '../errors.js';
-import { READ } from '../gpu_flags.js';
+import { BufferUsage, READ } from '../gpu_flags.js';
 import { words } from '../values/convert.js';
 import { untilDone } from './webgpu_device.js';
-import { bufferOf, checkLost, createBuffer, STAGING_USAGE, scoped } from './webgpu_state.js';
+import { bufferOf, checkLost, createBuffer, scoped } from './webgpu_state.js';
 
 /** @typedef {import('../device/device_program.js').Started} Started */
 /** @typedef {import('./webgpu_state.js').State} State */
@@ -62,11 +62,12 @@ export function launchAll(state, prepared, launches, after = undefined) {
 /**
  * @param {State} state
  * @param {number[]} reads values
- * @param {import('./webgpu_state.js').Staging} [pool] none where the segment has a buffer of its own
+ * @param {import('./webgpu_state.js').Staging} [pool] where the segment has no buffer of its own
  * @returns {import('../device/device_program.js').Segment}
  */
 export function createSegment(state, reads, pool = state.staging) {
   const { program, prepared, proven } = state;
+  const { COPY_DST, MAP_READ } = BufferUsage;
   let size = 0;
   const places = reads.map((value) => {
     const { length } = valueAt(program, value);
@@ -74,11 +75,16 @@ export function createSegment(state, reads, pool = state.staging) {
     size += Math.ceil(length / 2) * 8; // what is mapped begins at a multiple of 8
     return { buffer: bufferOf(state, value), start, bytes: 4 * length, dtype: storageOf(program, value).dtype };
   });
-  const own = size && !pool ? createBuffer(state, size, STAGING_USAGE) : undefined;
+  const own = size && !pool ? createBuffer(state, size, MAP_READ | COPY_DST) : undefined;
+  // <states>
   if (size) pool?.prepare([size]);
+  // </states>
   return async (launches, lengths = undefined) => {
     checkLost(state);
-    const staging = own ?? (size ? pool?.take(size) : undefined);
+    let staging = own;
+    // <states>
+    if (size && pool) staging = pool.take(size);
+    // </states>
     const parts = places.map((place, i) => ({ ...place, bytes: lengths ? 4 * at(lengths, i) : place.bytes }));
     const copy = (/** @type {GPUCommandEncoder} */ encoder) => {
       for (const { buffer, start, bytes } of parts)
@@ -86,17 +92,17 @@ export function createSegment(state, reads, pool = state.staging) {
     };
     const run = () => launchAll(state, prepared, launches, staging ? copy : undefined);
     const fresh = launches.filter(({ number }) => !proven.has(number));
-    try {
-      if (fresh.length) await checkFirstRun(state, fresh, run);
-      else run();
-      if (staging) await mapBuffer(state, staging);
-      return parts.map(({ start, bytes, dtype }) =>
-        words(dtype, bytes / 4, bytes ? staging?.getMappedRange(start, bytes).slice(0) : new ArrayBuffer(0)),
-      );
-    } finally {
-      staging?.unmap();
-      if (staging) pool?.give(size, staging);
-    }
+    if (fresh.length) await checkFirstRun(state, fresh, run);
+    else run();
+    if (staging) await mapBuffer(state, staging);
+    const copies = parts.map(({ start, bytes, dtype }) =>
+      words(dtype, bytes / 4, bytes ? staging?.getMappedRange(start, bytes).slice(0) : new ArrayBuffer(0)),
+    );
+    staging?.unmap();
+    // <states>
+    if (staging) pool?.give(size, staging);
+    // </states>
+    return copies;
   };
 }
 

@@ -25,9 +25,8 @@ import { BufferUsage } from '../gpu_flags.js';
  */
 /** @typedef {import('../device/buffer_pool.js').Pool<GPUBuffer>} Staging */
 
-const { COPY_DST, COPY_SRC, MAP_READ, STORAGE } = BufferUsage;
+const { COPY_DST, COPY_SRC, STORAGE } = BufferUsage;
 export const STORAGE_USAGE = STORAGE | COPY_SRC | COPY_DST;
-export const STAGING_USAGE = MAP_READ | COPY_DST;
 
 /**
  * @param {GPUDevice} device

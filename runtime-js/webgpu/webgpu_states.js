@@ -2,8 +2,9 @@
 import { createPool, keepNothing } from '../device/buffer_pool.js';
 import { at, storageOf } from '../device/device_program.js';
 import { UnsupportedError } from '../errors.js';
+import { BufferUsage } from '../gpu_flags.js';
 import { prepareLaunch } from './webgpu_compile.js';
-import { createBuffer, STAGING_USAGE, STORAGE_USAGE, scoped, submit } from './webgpu_state.js';
+import { createBuffer, STORAGE_USAGE, scoped, submit } from './webgpu_state.js';
 
 /** @typedef {import('./webgpu_state.js').State} State */
 
@@ -60,6 +61,8 @@ const copy = (to, from) =>
   submit(to, (encoder) =>
     each(to, (buffer, i) => encoder.copyBufferToBuffer(at(from.storages, i), 0, buffer, 0, buffer.size)),
   );
+
+const STAGING_USAGE = BufferUsage.MAP_READ | BufferUsage.COPY_DST;
 
 /** @param {State} state */
 const createStaging = (state) => createPool((bytes) => createBuffer(state, bytes, STAGING_USAGE));
