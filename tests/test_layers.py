@@ -58,7 +58,8 @@ ALLOWED: dict[str, set[str]] = {
     "cpu": CORE | {"tensor", "schedule", "passes", "pipeline"},
     "gpu": CORE | {"tensor", "passes", "codegen", "pipeline", "cpu"},
     "execution": CORE | {"values", "codegen", "wasm", "native", "c"},
-    "canaries": CORE | {"values", "native", "passes", "codegen", "tensor", "pipeline", "cpu", "gpu", "execution"},
+    "canaries": CORE
+    | {"values", "native", "schedule", "passes", "codegen", "tensor", "pipeline", "cpu", "gpu", "execution"},
     "quantization": BASE
     | {"ir", "program", "values", "graph", "frontends", "pictures", "sounds", "tensor", "pipeline", "cpu", "native"}
     | {"execution"},

@@ -30,9 +30,9 @@ def canary_values(dtype: DType, count: int, argument: int, *, positive: bool, in
 
 def integer_range(dtype: DType, integers: int | None) -> tuple[int, int]:
     """The least and the greatest of a canary's integers of the model's type `dtype`, by the canary's mask if it has
-    one."""
+    one, of which bytes and bools have the lowest bits."""
     if integers is not None:
-        return 0, integers
+        return 0, integers & {BOOL: 1, I8: 127, U8: 127}.get(dtype, integers)
     return {BOOL: (0, 1), I8: (-128, 127), U8: (0, 255), U32: (0, 2**32 - 1)}.get(dtype, (0, FEW))
 
 

@@ -9,12 +9,15 @@ import numpy as np
 
 from ..cpu.compile_for_cpu import compile_for_cpu
 from ..ir.layout import Layout
-from ..ir.nodes import Const, Kernel, Origin
-from ..ir.rewrite import replace_buffers
+from ..ir.nodes import Binary, Const, Kernel, Origin
+from ..ir.rewrite import replace_buffers, walk
+from ..ir.scalar_ops import DOTS
+from ..passes.count_work import count_work
 from ..pipeline.lowered import Lowered
 from ..program.dimensions import Dimension
 from ..program.plan_memory import aligned_size
 from ..program.program import read_tensor, segment_entry, write_tensor
+from ..schedule.expand_entries import expand_entries
 from ..system.cache import Cache
 from ..tensor import Tensor
 from ..tensor.fuse import Group
@@ -24,24 +27,52 @@ from ..tensor.program import TensorProgram
 Array = np.ndarray
 
 
+MOST_AS_IT_IS = 2e7
+"""Operations of a kernel above which it has a schedule, which takes about as long to compile as three launches without
+one."""
+
+
 class NativeKernels:
-    """`kernels`, one program of which each is a segment, over the same memory: they run one after the other."""
+    """`kernels` in one program, or two: those with a schedule, and those without."""
 
     def __init__(self, kernels: Sequence[Kernel], cache: Cache) -> None:
-        from ..execution.native_model import NativeModel
-        from ..native.jit import host_target
-
-        self._kernels = kernels
-        parts = [_plain(i, k) for i, k in enumerate(kernels)]
-        program = compile_for_cpu(_model(parts), host_target(), cache=cache)
-        each = tuple((i, i + 1) for i in range(len(kernels)))
-        self._model = NativeModel(replace(program, segments=each), cache=cache)
-        specs = {s.name: s for s in (*program.inputs, *program.outputs)}
-        self._specs = [[specs[b.name] for b in k.params] for k in (k for _, k in parts)]
+        """Raises InputError for memory that this machine lacks."""
+        levels = [2 if _is_worth_a_schedule(k) else 0 for k in kernels]
+        self._segments = {
+            level: _Segments([k for k, of in zip(kernels, levels, strict=True) if of == level], level, cache)
+            for level in set(levels)
+        }
+        self._places = [(level, levels[:i].count(level)) for i, level in enumerate(levels)]
 
     def run(self, number: int, operands: Sequence[Array], before: Array, scalars: Sequence[int] = ()) -> Array:
         """The result of a kernel: `operands` are of the shapes and types of its parameters, `before` is what the
         memory of the result holds before."""
+        level, at = self._places[number]
+        return self._segments[level].run(at, operands, before, scalars)
+
+
+def _is_worth_a_schedule(kernel: Kernel) -> bool:
+    """Whether it makes many operations. Words of bytes are in the layouts of a device."""
+    of_words = any(isinstance(n, Binary) and n.op in DOTS for n in walk(kernel.body))
+    return not of_words and count_work(kernel, kernel) > MOST_AS_IT_IS
+
+
+class _Segments:
+    """A program of which each kernel is a segment, over the same memory: they run one after the other."""
+
+    def __init__(self, kernels: Sequence[Kernel], opt_level: int, cache: Cache) -> None:
+        from ..execution.native_model import NativeModel
+        from ..native.jit import host_target
+
+        self._kernels = kernels
+        parts = [_plain(i, k, opt_level) for i, k in enumerate(kernels)]
+        program = compile_for_cpu(_model(parts), host_target(), opt_level=opt_level, cache=cache)
+        each = tuple((i, i + 1) for i in range(len(kernels)))
+        self._model = NativeModel(replace(program, segments=each), cache=cache)
+        specs = {s.name: s for s in (*program.inputs, *program.outputs)}
+        self._specs = [[specs[b.name] for b in k.params] for _, k in parts]
+
+    def run(self, number: int, operands: Sequence[Array], before: Array, scalars: Sequence[int]) -> Array:
         arena, program = self._model.arena, self._model.program
         *reads, result = self._specs[number]
         for spec, array in zip(reads, operands, strict=True):
@@ -53,15 +84,17 @@ class NativeKernels:
         return read_tensor(arena, result)
 
 
-def _plain(number: int, kernel: Kernel) -> tuple[Group, Kernel]:
-    """A kernel over row-major tensors of the shapes of its parameters, none of them constant."""
+def _plain(number: int, kernel: Kernel, opt_level: int) -> tuple[Group, Kernel]:
+    """A kernel over row-major tensors of the shapes of its parameters, none of them constant. Without a schedule its
+    matrices are selections."""
     now = {
         b: replace(b, name=f"{number}_{i}", constant=False, layout=Layout.row_major(b.shape))
         for i, b in enumerate(kernel.params)
     }
     *reads, output = (Tensor(b) for b in now.values())
     group = Group(output, (), Const(0), None, None, tuple(reads), Origin())
-    return group, replace(kernel, params=tuple(now.values()), body=replace_buffers(kernel.body, now))
+    body = replace_buffers(kernel.body if opt_level else expand_entries(kernel.body), now)
+    return group, replace(kernel, params=tuple(now.values()), body=body)
 
 
 def _model(parts: Sequence[tuple[Group, Kernel]]) -> Lowered:
