@@ -111,7 +111,7 @@ export function createReader(gl, dtype, length, framebufferOf, later, pool) {
      */
     begin(count = length) {
       // <states>
-      if (later && bytes && pool) pixels = pool.take(bytes);
+      if (pool) pixels = later && count ? pool.take(bytes) : null;
       // </states>
       if (!pixels) return;
       withPixels(() => each(count, ({ width, height }, at) => gl.readPixels(0, 0, width, height, format, type, at)));
@@ -122,12 +122,12 @@ export function createReader(gl, dtype, length, framebufferOf, later, pool) {
      */
     end(count = length) {
       const all = words(dtype, wordsOf(count));
-      // <states>
-      if (pixels) pool?.give(bytes, pixels);
-      // </states>
       if (!count) return all;
       if (pixels) withPixels(() => gl.getBufferSubData(gl.PIXEL_PACK_BUFFER, 0, all));
       else each(count, ({ width, height }, at) => gl.readPixels(0, 0, width, height, format, type, all, at / 4));
+      // <states>
+      if (pixels) pool?.give(bytes, pixels);
+      // </states>
       return all.length === count ? all : /** @type {Words} */ (all.slice(0, count));
     },
     dispose: () => gl.deleteBuffer(pixels),
