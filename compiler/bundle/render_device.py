@@ -203,6 +203,8 @@ def _canary(c: Canary) -> dict[str, Any]:
         entry["positive"] = True
     if c.integers is not None:
         entry["integers"] = c.integers
+    if c.most is not None:
+        entry["most"] = c.most
     if c.padding:
         entry["outside"] = [[p.argument, _digits(p.dimensions), list(p.limits)] for p in c.padding]
     return entry

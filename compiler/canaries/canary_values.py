@@ -36,10 +36,15 @@ def integer_range(dtype: DType, integers: int | None) -> tuple[int, int]:
     return {BOOL: (0, 1), I8: (-128, 127), U8: (0, 255), U32: (0, 2**32 - 1)}.get(dtype, (0, FEW))
 
 
-def canary_sums(result: Array, argument: int, inside: Array | None = None) -> tuple[float, float]:
+def canary_sums(
+    result: Array, argument: int, most: float | None = None, inside: Array | None = None
+) -> tuple[float, float]:
     """The sum of the elements of a result, flat, with random signs, and the root of the sum of their squares; of those
-    that are `inside` its storage, bool of its shape. NaN where an element is no number."""
+    that are `inside` its storage, bool of its shape. Those beyond `most` count as that. NaN where an element is no
+    number."""
     values = result.astype(np.float64)
+    if most is not None:
+        values = values.clip(-most, most)
     signs = np.where(seeded_words(values.size, argument) & np.uint32(1), -1.0, 1.0)
     if inside is not None:
         values, signs = values[inside], signs[inside]

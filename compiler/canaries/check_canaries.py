@@ -44,7 +44,7 @@ def check_canaries(program: DeviceProgram, device: Device) -> tuple[Canary, ...]
         device.launch(launch.kernel, numbers, canary.scalars)
         inside, count = insides[-1], prod(program.values[launch.arguments[-1]].shape)
         result = device.read(numbers[-1])[: count if inside is None else inside.size]
-        total, norm = canary_sums(result, len(numbers) - 1, inside)
+        total, norm = canary_sums(result, len(numbers) - 1, canary.most, inside)
         allowed = canary.tolerance * canary.norm
         if not (abs(total - canary.sum) <= allowed and abs(norm - canary.norm) <= allowed):
             wrong.append(canary)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from math import ceil, log10
+from math import ceil, log2, log10
 
 import numpy as np
 
@@ -46,6 +46,9 @@ CONDITION = 4
 """Errors may be so many times the change of a result whose operands are moved."""
 SMALLEST = 2.0**-14
 """Float16 below this may be zero on a device."""
+
+MASK = 1e30
+"""Elements of a result from this on stand for infinity: a mask of attention is the least float, or less."""
 
 CANARY = "canary"
 """The kind of cache entry that holds a kernel's canary, or that it has none."""
@@ -107,7 +110,8 @@ class _Trial:
     def _canary(self, native: NativeKernels, number: int, *, positive: bool) -> Canary | None:
         operands = [self._operand(i, positive=positive) for i in range(len(self.operands))]
         exact = self._result(native, number, operands)
-        total, norm = canary_sums(exact, len(operands))
+        most = _most(exact)
+        total, norm = canary_sums(exact, len(operands), most)
         if not 0 < norm < np.inf:
             return None
         tolerance = self.base
@@ -116,13 +120,13 @@ class _Trial:
             others = [self._result(native, number, near) for near in moved]
             if self.stored == F16:
                 others.append(_as_halves(exact))
-            near = [canary_sums(other, len(operands)) for other in others]
+            near = [canary_sums(other, len(operands), most) for other in others]
             sensitivity = max(max(abs(s - total), abs(n - norm)) for s, n in near) / norm
             tolerance = float(f"{max(tolerance, CONDITION * sensitivity):.2g}")
             if not tolerance <= LOOSEST:
                 return None
         total, norm = (_shortened(n, norm * tolerance) for n in (total, norm))
-        return Canary(self.launch, total, norm, tolerance, self.scalars, positive, self.integers, self.padding)
+        return Canary(self.launch, total, norm, tolerance, self.scalars, positive, self.integers, most, self.padding)
 
     def _operand(self, number: int, *, positive: bool) -> Array:
         place, param = self.operands[number], self.kernel.params[number]
@@ -144,6 +148,17 @@ def _as_halves(a: Array) -> Array:
     """Floats as a device stores them that has no subnormal numbers."""
     with np.errstate(over="ignore"):
         return np.where(np.abs(a) < SMALLEST, np.float32(0), a.astype(np.float16).astype(np.float32))
+
+
+def _most(result: Array) -> float | None:
+    """A power of two that no element exceeds but those that stand for infinity; None where there are none of these."""
+    if result.dtype.kind != "f":
+        return None
+    sizes = np.abs(result)
+    others = sizes[sizes < MASK]
+    if len(others) == len(sizes) or not others.any():
+        return None
+    return float(2 ** ceil(log2(others.max())))
 
 
 def _shortened(value: float, allowed: float) -> float:

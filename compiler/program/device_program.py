@@ -227,7 +227,8 @@ class Canary:
     Its operands are filled from a seed (`canaries/canary_values.py`), in storages of their own, and so are constants;
     what is `padding` there is zero. With `positive` floats are in [0.5, 1.5), and `integers` is a mask of all integers.
     `scalars` are passed. Of the result, elements that are no padding, `sum` has random signs, and `norm` is the root of
-    the sum of squares: a device may be off by `tolerance` times the norm. `launch` is the number among all launches.
+    the sum of squares: a device may be off by `tolerance` times the norm. Elements beyond `most` count as that: a
+    result may have infinities, or the least float as a mask. `launch` is the number among all launches.
     """
 
     launch: int
@@ -237,6 +238,7 @@ class Canary:
     scalars: tuple[int, ...] = ()
     positive: bool = False
     integers: int | None = None
+    most: float | None = None
     padding: tuple[Padding, ...] = ()
 
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from gzip import compress
 
+import numpy as np
 import onnx
 import pytest
 from onnx_models import model, node, random
@@ -36,6 +37,20 @@ def test_right_drivers_pass(target: str) -> None:
     program = program_of(network(), target)
     used = {launch.kernel for launch in program.launches}
     assert len(program.canaries) == len(used)
+    assert wrong_kernels(program) == []
+
+
+@pytest.mark.parametrize("target", DRIVERS)
+def test_results_have_infinities(target: str) -> None:
+    """A mask of attention: elements that are finite count by what they are."""
+    nodes = [
+        node("MatMul", ["x", "w"], ["product"]),
+        node("Less", ["product", "limit"], ["hidden"]),
+        node("Where", ["hidden", "infinity", "product"], ["y"]),
+    ]
+    constants = {"w": random((7, 13)), "limit": np.float32(0), "infinity": np.float32(-np.inf)}
+    program = program_of(model(nodes, {"x": (5, 7)}, ["y"], constants), target)
+    assert any(c.most is not None for c in program.canaries)
     assert wrong_kernels(program) == []
 
 
