@@ -107,3 +107,49 @@ def test_tokens_create_nothing_and_leave_the_heap_flat(
     )
     assert created == (["createCommandEncoder"] if backend == "webgpu" else [])
     assert heap() - before < 200_000  # 40 bytes for each of 5,000 tokens
+
+
+COUNT_UNIFORMS = """() => {
+  globalThis.uniforms = 0;
+  const buffers = new WeakSet();
+  const { createBuffer } = globalThis.GPUDevice?.prototype ?? {};
+  const { writeBuffer } = globalThis.GPUQueue?.prototype ?? {};
+  if (createBuffer) {
+    GPUDevice.prototype.createBuffer = function (descriptor) {
+      const buffer = createBuffer.call(this, descriptor);
+      if (descriptor.usage & 0x40) buffers.add(buffer);
+      return buffer;
+    };
+    GPUQueue.prototype.writeBuffer = function (buffer, offset, data) {
+      if (buffers.has(buffer)) uniforms += data.byteLength;
+      return writeBuffer.call(this, buffer, offset, data);
+    };
+  }
+  const { uniform1i } = WebGL2RenderingContext.prototype;
+  WebGL2RenderingContext.prototype.uniform1i = function (...given) {
+    uniforms += 4;
+    return uniform1i.apply(this, given);
+  };
+}"""
+
+
+def test_bytes_of_scalars_are_counted(page: Page, site: Site, backend: str) -> None:
+    open_bundle(page, site, "bundle", backend)
+    page.evaluate(COUNT_UNIFORMS)
+    script = (
+        OPEN
+        + """
+      const tokens = model.generate({ ids: prompt });
+      await tokens.next();
+      found.steps = [];
+      for (let i = 0; i < 5; i++) {
+        uniforms = 0;
+        await tokens.next();
+        found.steps.push([uniforms, model.info().perToken.uniforms]);
+      }
+      return found;
+    """
+    )
+    steps = value(page, script, argument(backend=backend, worker=False))["steps"]
+    assert [counted for counted, _ in steps] == [said for _, said in steps]
+    assert sum(said for _, said in steps) > 0

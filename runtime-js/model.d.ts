@@ -463,9 +463,19 @@ export interface Kept {
   generate(options: GenerateOptions): AsyncGenerator<number, void, undefined>;
 }
 
+/** Bytes of a step of one token. */
+export interface PerToken {
+  /** Its inputs. */
+  given: number;
+  /** Sizes that launches take, which go to a GPU besides; none on wasm. */
+  uniforms: number;
+  /** Its outputs. */
+  received: number;
+}
+
 interface CommonInfo {
-  /** Bytes of inputs and outputs of the last step of one token. */
-  perToken?: { given: number; received: number };
+  /** Of the last step of one token. */
+  perToken?: PerToken;
 }
 // </generate>
 

@@ -171,7 +171,9 @@ def check_tokens(found: Any, top: int = 0) -> None:
     assert found["turns"] == [expected(6, Sampling(), prompt) for prompt in (PROMPT, [1, 2], [30])]
     assert found["ends"] == [True] * 3
     ids, options, counts, flags = 8, 16, 12, 3
+    uniforms = found["perToken"].pop("uniforms")
     assert found["perToken"] == {"given": ids + options + counts + flags, "received": 8 + 8 * top}
+    assert uniforms == 0 if found["backend"] == "wasm" else 4 <= uniforms <= 4096
 
 
 def check_kept(found: Any) -> None:

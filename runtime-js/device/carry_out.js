@@ -32,6 +32,14 @@ export async function carryOut(now, inputs, sizes, download) {
   // <states>
   if (now.plan.states) run.scalars.length = now.plan.dimensions.length; // without the session
   // </states>
+  // <generate>
+  const { sentScalars } = now.device;
+  if (sentScalars) {
+    const before = sentScalars();
+    const outputs = await finish(run, outputsOf(now, run, download), now.flush);
+    return [...outputs, Int32Array.of(sentScalars() - before)];
+  }
+  // </generate>
   return finish(run, outputsOf(now, run, download), now.flush);
 }
 

@@ -96,6 +96,7 @@ import { unpackSource } from './unpack_source.js';
  * @property {() => Promise<Device>} [session] the same with storages of states of its own, which are zero
  * @property {() => void} [clearStates]
  * @property {(from: unknown) => void} [copyStates] from what another session has in memory
+ * @property {() => number} [sentScalars] bytes that went to it as scalars of launches, ever
  * @property {() => void} dispose
  */
 /** @typedef {{ dense: number, spaced: number, length: number }[]} Runs of elements, in a buffer of the caller's and in a value */

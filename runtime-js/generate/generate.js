@@ -28,9 +28,9 @@ import { sampled, setPosition } from './sampling.js';
 /** @typedef {typeof import('./pieces.js').pieces & { spec: import('../texts/texts.js').TextSpec, tokenizer: import('../texts/tokenizers.js').Tokenizer }} Texting */
 /**
  * @typedef {object} Shared
- * @property {Pick<import('../load/load.js').Manifest, 'inputs' | 'outputs' | 'generate'>} manifest
+ * @property {Pick<import('../load/load.js').Manifest, 'inputs' | 'outputs' | 'measured' | 'generate'>} manifest
  * @property {() => import('../start_session.js').Session} use
- * @property {{ perToken?: { given: number, received: number } }} info
+ * @property {{ perToken?: import('../model.js').PerToken }} info
  * @property {Texting} [texting] of models that take text
  */
 
@@ -40,7 +40,7 @@ import { sampled, setPosition } from './sampling.js';
  * @param {Left} [before] of the session that this one is a copy of
  */
 function open({ manifest, use, info, texting }, own, before = { changes: -1, pending: [] }) {
-  const { inputs: specs, outputs } = manifest;
+  const { inputs: specs, outputs, measured = [] } = manifest;
   const spec = /** @type {GenerateSpec} */ (manifest.generate);
   let left = before;
   let busy = false;
@@ -65,7 +65,7 @@ function open({ manifest, use, info, texting }, own, before = { changes: -1, pen
       ids.data[i] = dtype === 'int64' ? BigInt(id) : id;
     });
     const start = (/** @type {Input[]} */ data, /** @type {number[]} */ scalars) => {
-      if (part.length === 1) info.perToken = { given: bytesOf(data), received: 0 };
+      if (part.length === 1) info.perToken = { given: bytesOf(data), uniforms: 0, received: 0 };
       return use().run(data, scalars, { output: 'array', into: rooms });
     };
     const results = await own.begin({ ...arrays, [spec.ids]: ids }, start, undefined, (given, position) => {
@@ -73,7 +73,10 @@ function open({ manifest, use, info, texting }, own, before = { changes: -1, pen
       setPosition(specs, given, position + part.length);
       return given;
     });
-    if (part.length === 1 && info.perToken) info.perToken.received = bytesOf(results.slice(0, outputs.length));
+    if (part.length === 1 && info.perToken) {
+      info.perToken.uniforms = Number(results[outputs.length + measured.length]?.[0] ?? 0);
+      info.perToken.received = bytesOf(results.slice(0, outputs.length));
+    }
     const rest = pending.slice(part.length);
     const token = rest.length ? undefined : tokenOf(results, at);
     const { written } = left;

@@ -46,6 +46,9 @@ async function open(arriving) {
   // <states>
   state.staging = webglStates.createStaging(state);
   // </states>
+  // <generate>
+  state.sent = { bytes: 0 };
+  // </generate>
   try {
     const limitOf = (/** @type {string} */ name) => gl.getParameter(/** @type {any} */ (gl)[name]);
     const limits = checkLimits(states.needsOf(program), limitOf, (have) => `WebGL has ${have} here`);
@@ -95,6 +98,9 @@ function deviceOf(state, layers, facts) {
     copyStates: (from) => webglStates.copy(state, /** @type {State} */ (from)),
     session: async () => deviceOf(webglStates.create(state), layers, facts),
     // </states>
+    // <generate>
+    sentScalars: () => state.sent?.bytes ?? 0,
+    // </generate>
     dispose: () => states.disposeState(state),
   };
 }

@@ -56,6 +56,10 @@ export function createSegment(state, reads, pool = state.staging) {
     const fresh = launches.filter(({ number }) => !proven.has(number));
     const draw = drawer(state);
     for (const { number, scalars } of launches) draw(at(prepared, number), scalars);
+    // <generate>
+    const sent = state.sent ?? { bytes: 0 };
+    for (const { number } of launches) for (const one of at(prepared, number)) sent.bytes += 4 * one.scalars.length;
+    // </generate>
     readers.forEach((reader, i) => {
       reader.begin(lengths?.[i]);
     });

@@ -28,6 +28,7 @@ import { createFramebuffer, createTexture } from './webgl_context.js';
  *   kernel, for layers that one draw writes
  * @property {Prepared[][]} prepared by number of the launch: one for every few layers that a draw writes
  * @property {Set<number>} proven launches that were carried out without an error
+ * @property {{ bytes: number }} [sent] scalars of decoders, ever
  * @property {import('./webgl_transfer.js').Staging} [staging] of all sessions, where there are any
  */
 

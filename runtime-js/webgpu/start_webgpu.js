@@ -86,6 +86,9 @@ function deviceOf(state, facts, dispose) {
       return deviceOf(own, facts, dispose);
     },
     // </states>
+    // <generate>
+    sentScalars: () => state.uniforms?.sent ?? 0,
+    // </generate>
     dispose() {
       painter.dispose();
       dispose();

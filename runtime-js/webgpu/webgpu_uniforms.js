@@ -9,6 +9,7 @@ import { createBuffer } from './webgpu_state.js';
  * @property {(scalars: readonly number[]) => number | undefined} place where these scalars are, in bytes; undefined where
  *   there is no room: carry out what reads those that are there, then `clear`
  * @property {() => void} clear
+ * @property {number} [sent] bytes ever, of decoders
  */
 
 const SLOT = 256; // bytes, which every device takes as an offset: up to 64 scalars
@@ -27,7 +28,8 @@ export function createUniforms(state) {
   const group = device.createBindGroup({ layout, entries: [{ binding: 0, resource: { buffer, size: SLOT } }] });
   /** @type {Map<string, number>} by their values */
   const slots = new Map();
-  return {
+  /** @type {Uniforms} */
+  const uniforms = {
     layout,
     group,
     place(scalars) {
@@ -37,8 +39,12 @@ export function createUniforms(state) {
       const offset = slots.size * SLOT;
       slots.set(key, offset);
       device.queue.writeBuffer(buffer, offset, Int32Array.from(scalars));
+      // <generate>
+      uniforms.sent = (uniforms.sent ?? 0) + 4 * scalars.length;
+      // </generate>
       return offset;
     },
     clear: () => slots.clear(),
   };
+  return uniforms;
 }
