@@ -35,7 +35,7 @@ export class IntegrityError extends ModelError {
 
 /**
  * The browser or the bundle cannot do it. Codes: `abi`, `backend`, `limits`, `simd`, `compile`, `memory`;
- * `signature`;
+ * `signature`, `verify`;
  * `software` is never thrown, but a reason for another backend.
  */
 export class UnsupportedError extends ModelError {
@@ -51,7 +51,7 @@ export class WorkerError extends ModelError {
 
 /**
  * A run failed. Codes: `trap` (the compiled code stopped), `device` (the GPU reported an error), `refused` (its inputs lead to
- * a branch that does not fit the sizes that the model was compiled for), `disposed`.
+ * a branch that does not fit the sizes that the model was compiled for), `disposed`, `wrong-results` (other ones than on wasm).
  */
 export class RunError extends ModelError {
   /** @override */

@@ -211,6 +211,13 @@ export interface LoadOptions {
    * missing: 4 MiB at most arrive again. Files of an older version of the model are removed. `info().cache` says what came from there.
    */
   cache?: boolean;
+  /**
+   * Default false. 'sample', or { every: 100 }: the first run on a GPU and each 100th is repeated on wasm, which is loaded
+   * besides and takes memory and time of its own. Where they differ by more than rounding, the run rejects with a RunError
+   * ('wrong-results'), and the next one is compared, too. Not for models with states, nor for runs whose inputs or outputs are on
+   * the device: the next other one is compared in place of these.
+   */
+  verify?: false | 'sample' | { readonly every: number };
   // <signature>
   /**
    * The public key that `webnn-compile --sign` printed, 32 bytes in base64: `load` first checks that the list of the bundle's files
@@ -248,6 +255,11 @@ interface CommonInfo {
   kernels: number;
   /** Convolutions and products of matrices in a run, by the types of operands and sums: { 'int16 and int8 in int32': 21 }. */
   products: Readonly<Record<string, number>>;
+  /**
+   * With `load({ verify })` on a GPU: how often runs are compared with wasm, how many were, and how far results were apart at most,
+   * relative to the largest value of their output.
+   */
+  verified?: { every: number; runs: number; largest: number };
   /** The format of the bundle. */
   abi: number;
 }
@@ -534,15 +546,15 @@ export class DownloadError extends ModelError<'network' | 'http' | 'html' | 'sta
 export class IntegrityError extends ModelError<'length' | 'altered'> {}
 /** The browser or the bundle cannot do it. */
 export class UnsupportedError extends ModelError<
-  'abi' | 'backend' | 'limits' | 'simd' | 'compile' | 'memory' | 'signature'
+  'abi' | 'backend' | 'limits' | 'simd' | 'compile' | 'memory' | 'signature' | 'verify'
 > {}
 /** The worker did not start, or died. */
 export class WorkerError extends ModelError<'start' | 'crash'> {}
 /**
  * The compiled code stopped, the GPU reported an error, the inputs lead to a branch that does not fit the sizes that the model
- * was compiled for, the model was disposed of, or its session is `busy` with another `generate`.
+ * was compiled for, the model was disposed of, its session is `busy` with another `generate`, or results are other ones than on wasm.
  */
-export class RunError extends ModelError<'trap' | 'device' | 'refused' | 'disposed' | 'busy'> {}
+export class RunError extends ModelError<'trap' | 'device' | 'refused' | 'disposed' | 'busy' | 'wrong-results'> {}
 // <states>
 /** A run that needs more rows than the states have room for: it computes nothing, and leaves the states as they are. */
 export class StateFullError extends ModelError<'state-full'> {}

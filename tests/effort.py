@@ -200,6 +200,7 @@ IN_TURN = (
     "e2e/test_sessions.py",
     "e2e/test_tflite_in_page.py",
     "e2e/test_tune.py",
+    "e2e/test_verify_runs.py",
     "e2e/test_tune_faults.py",
     "e2e/test_tune_in_page.py",
     "e2e/test_documented_scripts.py",

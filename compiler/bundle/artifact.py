@@ -150,7 +150,8 @@ class Artifact:
     that sounds fill, with their rates, `text` says which text fills, `answers` what runs return in place of outputs.
     `golden` is a file by which the bundle's page checks results, empty without one. `states` are what each run finds as
     the one before has left it, `generation` says how runs give tokens. `constants` are where those begin in `weights`,
-    in order, as far as they are known."""
+    in order, as far as they are known. Results of backends may be apart by `tolerance`, relative to the largest of an
+    output; None where runs of one backend cannot be compared with those of another."""
 
     name: str
     inputs: tuple[TensorSpec, ...]
@@ -169,6 +170,7 @@ class Artifact:
     states: tuple[TensorSpec, ...] = ()
     generation: BundledGeneration | None = None
     constants: tuple[int, ...] = ()
+    tolerance: float | None = None
 
     @property
     def own_inputs(self) -> tuple[TensorSpec, ...]:

@@ -83,6 +83,8 @@ def make_manifest(artifact: Artifact, shard_bytes: int = SHARD_BYTES, bounds: Se
         "weights": [{"offset": start, **_file(shard)} for start, shard in shards.items()],
         "backends": [part for part, _ in backends],
     }
+    if artifact.tolerance is not None:
+        fields["tolerance"] = artifact.tolerance
     if artifact.dimensions:
         fields["dimensions"] = [dimension_data(d, artifact.inputs, numbers) for d in artifact.dimensions]
     if artifact.states:

@@ -18,6 +18,9 @@ COMMON = "runtime.js"
 SHARED = "shared.js"
 """Modules of several backends and not of all."""
 
+BACKENDS = "backends.js"
+"""The module that names the script of each backend."""
+
 ENTRIES = ("load.js", "page.js")
 """Files that others import. Other scripts are those that a module names, by `import('./name.js')` or the URL of a
 worker."""
@@ -88,7 +91,8 @@ def _needs_of_scripts(modules: Mapping[str, Module]) -> dict[str, list[Module]]:
 def _place(needs: Mapping[str, list[Module]]) -> dict[str, str]:
     """The file of each module. Those that are not here lie in each of the scripts that need them: they name a script,
     or import what does, and names have hashes of what a file imports."""
-    later = {name for own in needs.values() for m in own for name in IMPORTED_LATER.findall(m.body)}
+    modules = {m.name: m for own in needs.values() for m in own}
+    later = set(IMPORTED_LATER.findall(modules[BACKENDS].body)) if BACKENDS in modules else set()
     names = {script: {m.name for m in own} for script, own in needs.items() if script not in ALONE}
     places = {script: script for script in needs}
     for m in {m.name: m for script in names for m in needs[script]}.values():

@@ -45,7 +45,7 @@ from .bundle_text import bundled_text, tokenizer_package
 from .cpu_target import CpuTarget, run_native
 from .draw_runs import kept_of
 from .limit_memory import lower_limits, page_memory
-from .make_golden import make_golden
+from .make_golden import base_tolerance, make_golden
 from .optimise_model import Optimised, import_graph, optimise_model
 from .options import Options
 from .profiles import check_profiles
@@ -215,6 +215,7 @@ def make_artifact(model: Source, work: Work, report: Report) -> Artifact:
             golden = make_golden(graph, lowered, report.inputs, work)
     blob = weights.blob()
     parts = _by_preference(report)
+    comparable = report.wasm is not None and len(parts) > 1 and not report.states
     artifact = Artifact(
         work.name,
         report.inputs,
@@ -233,6 +234,7 @@ def make_artifact(model: Source, work: Work, report: Report) -> Artifact:
         report.states,
         bundled_generation(work),
         weights.starts,
+        base_tolerance(graph, lowered, work) if comparable else None,
     )
     report.weights, report.weight_types = len(artifact.weights), weights.types
     if report.wasm is not None:

@@ -63,8 +63,7 @@ def make_golden(graph: Graph, lowered: Lowered, inputs: Sequence[TensorSpec], wo
         spec.name: seeded_values(spec.dtype, _shape(spec, sizes), SEED + i, ranges.get(spec.name))
         for i, spec in enumerate(own)
     }
-    quantised = any("Quant" in n.op or n.op.startswith("QLinear") or n.op.endswith("Integer") for n in graph.nodes)
-    coarse = quantised or work.options.activations == "int8"
+    coarse = _is_quantised(graph, work)
     try:
         model = run_native(lowered, work)
         outputs = _results(_last(model, {**given, **sampling}, runs), work.answers)
@@ -72,8 +71,7 @@ def make_golden(graph: Graph, lowered: Lowered, inputs: Sequence[TensorSpec], wo
         near = _results(_last(model, {**perturbed, **sampling}, runs), work.answers)
     except InputError:  # sizes that the model refuses, memory that this machine lacks
         return b""
-    base = tolerance_of(halves=work.options.stores_halves, winograd=bool(lowered.rewritten))
-    base = max(base, HALF_TOLERANCE) if coarse else base
+    base = base_tolerance(graph, lowered, work)
     kept = max(1, KEPT // max(1, len(outputs)))
     fields = {
         "seed": SEED,
@@ -83,6 +81,18 @@ def make_golden(graph: Graph, lowered: Lowered, inputs: Sequence[TensorSpec], wo
         "outputs": {name: _described(array, near[name], base, kept) for name, array in outputs.items()},
     }
     return json.dumps(fields, separators=(",", ":")).encode()
+
+
+def base_tolerance(graph: Graph, lowered: Lowered, work: Work) -> float:
+    """Tolerance of a model's floats, relative to the largest of an output: by it backends are compared, in its page
+    and by `load({ verify })`. `graph` is the model before its passes."""
+    base = tolerance_of(halves=work.options.stores_halves, winograd=bool(lowered.rewritten))
+    return max(base, HALF_TOLERANCE) if _is_quantised(graph, work) else base
+
+
+def _is_quantised(graph: Graph, work: Work) -> bool:
+    quantised = any("Quant" in n.op or n.op.startswith("QLinear") or n.op.endswith("Integer") for n in graph.nodes)
+    return quantised or work.options.activations == "int8"
 
 
 def _runs(lowered: Lowered, inputs: Sequence[TensorSpec]) -> int:

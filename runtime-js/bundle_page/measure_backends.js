@@ -1,5 +1,5 @@
 // Each backend of the bundle: whether this browser has it, how long runs take, and how far results lie apart.
-import { largestDifference } from './compare_results.js';
+import { largestDifference } from '../values/compare_results.js';
 import { drawHistogram } from './draw_histogram.js';
 import { element, showStatus, showTable } from './page_elements.js';
 import * as parts from './page_parts.js';

@@ -1,8 +1,8 @@
 // The page that comes with a bundle: loads the model, runs it on made-up input, shows results and times.
 
 import * as bundle from '../model.js';
+import { numbersOf } from '../values/compare_results.js';
 import { elementOf, lengthOf, typedArray } from '../values/dtypes.js';
-import { numbersOf } from './compare_results.js';
 import { offerCopies } from './copy_code.js';
 import { offerMeasuring } from './measure_backends.js';
 import { element, showStatus, showTable, time } from './page_elements.js';

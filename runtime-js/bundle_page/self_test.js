@@ -1,6 +1,6 @@
 // The model on inputs from a seed, beside what the compiler computed of them on its machine.
 
-import { numbersOf } from './compare_results.js';
+import { numbersOf } from '../values/compare_results.js';
 import { seededValues } from './seeded.js';
 
 /** @typedef {import('../model.js').Model} Model */

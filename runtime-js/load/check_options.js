@@ -4,7 +4,18 @@ import { UnsupportedError } from '../errors.js';
 import { checkNames, kindOf, printed } from '../values/check_names.js';
 import { tagOf } from '../values/dtypes.js';
 
-const names = ['backend', 'threads', 'worker', 'warmup', 'device', 'onProgress', 'signal', 'timeout', 'cache'];
+const names = [
+  'backend',
+  'threads',
+  'worker',
+  'warmup',
+  'device',
+  'onProgress',
+  'signal',
+  'timeout',
+  'cache',
+  'verify',
+];
 // <signature>
 names.push('publicKey');
 // </signature>
@@ -16,7 +27,15 @@ const TIMEOUT = 30_000; // ms of silence: mobile networks come back after less
  */
 export function checkOptions(options, backends) {
   checkNames('load', options, names);
-  const { backend = 'auto', threads = 1, warmup = false, device, onProgress = () => {}, cache = false } = options;
+  const {
+    backend = 'auto',
+    threads = 1,
+    warmup = false,
+    device,
+    onProgress = () => {},
+    cache = false,
+    verify = false,
+  } = options;
   const { signal, timeout = TIMEOUT } = options;
   // A load in a worker leaves the page free already, and Firefox may hang there (start_threads.js).
   const { worker = device === undefined && typeof document !== 'undefined' } = options;
@@ -41,7 +60,18 @@ export function checkOptions(options, backends) {
   if (typeof timeout !== 'number' || !(timeout >= 0)) {
     throw new RangeError(`timeout: expected milliseconds from 0, got ${printed(timeout)}`);
   }
-  return { backend: device ? 'webgpu' : backend, threads, worker, warmup, device, onProgress, signal, timeout, cache };
+  return {
+    backend: device ? 'webgpu' : backend,
+    threads,
+    worker,
+    warmup,
+    device,
+    onProgress,
+    signal,
+    timeout,
+    cache,
+    verify,
+  };
 }
 
 /**

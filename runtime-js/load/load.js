@@ -44,6 +44,7 @@ export { functionsOf } from './load_functions.js';
  * @property {import('../answers/answers.js').AnswerSpec[]} [answers] that runs return in place of outputs
  * @property {import('../generate/generate.js').GenerateSpec} [generate] how runs give tokens
  * @property {{ url: string }} [signature] of the list of files
+ * @property {number} [tolerance] of results, relative to the largest of an output, by which backends are compared
  * @property {Record<string, number>} weightTypes bytes by the type of the elements
  * @property {(FileSpec & { offset: number })[]} weights
  * @property {Part[]} backends in order of preference
@@ -67,7 +68,7 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
     );
   }
   const { inputs, outputs, weights, dimensions = [], refusals = [] } = manifest;
-  const { backend, threads, worker, warmup, device, onProgress, signal, timeout, cache } = checkOptions(
+  const { backend, threads, worker, warmup, device, onProgress, signal, timeout, cache, verify } = checkOptions(
     options,
     manifest.backends.map((part) => part.backend),
   );
@@ -96,6 +97,7 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   // </states>
   const plan = { ...common, threads, warmup, timeout, variants: wasmPage.listVariants?.() ?? [] };
   const fetching = { ...kept, signal, timeout };
+  const verifying = verify ? (await import('../verify/verify_runs.js')).guard(manifest, options) : undefined;
   const tokenizers = manifest.tokenizers && optional.tokenizers?.start(manifest.tokenizers, tokenizerPackage, fetching);
   const answers = manifest.answers && optional.answers?.start(manifest.answers, fetching, tokenizers?.list);
   const inWorker = worker && typeof Worker === 'function';
@@ -134,10 +136,10 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   if (options.publicKey !== undefined) info.integrity = 'sha256, signed';
   // </signature>
   if (info.cache && !info.cache.reason) dropOthers(manifest).catch(() => {}); // nothing waits for it
-  notify({ phase: 'ready', loaded: weightBytes, total: weightBytes });
-
   const use = () => /** @type {import('../start_session.js').Session} */ (session);
   const life = new AbortController();
+  const begin = await verifying?.((plain, others) => load(plain, others, tokenizerPackage), info, use(), life.signal);
+  notify({ phase: 'ready', loaded: weightBytes, total: weightBytes });
   const enqueue = queueRuns(life.signal);
   /**
    * @template T
@@ -175,10 +177,12 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
       const { signal } = options;
       /** @type {Record<string, readonly number[]> | undefined} */
       let pictures;
+      const compare = begin?.(values, output);
       const results = await withInputs(values, signal, own, (data, scalars, sizes) => {
         pictures = sizes;
         return use().run(data, scalars, { output, into, signal });
       });
+      await compare?.(results);
       /** @type {[string, any][]} */
       const named = outputs.map((spec, i) => {
         const [result, array] = [/** @type {any} */ (results[i]), into[i]];

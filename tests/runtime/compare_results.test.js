@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { largestDifference, numbersOf } from '../../runtime-js/bundle_page/compare_results.js';
+import { largestDifference, numbersOf } from '../../runtime-js/values/compare_results.js';
 
 const specs = [{ name: 'y', dtype: 'float32' }];
 const difference = (got, want) => largestDifference({ y: got }, { y: want }, specs);
@@ -9,6 +9,12 @@ test('differences are relative to the largest value, and at least to 1', () => {
   assert.equal(difference(Float32Array.of(8, -15), Float32Array.of(8, -16)), 1 / 16);
   assert.equal(difference(Float32Array.of(0.5), Float32Array.of(0.25)), 0.25);
   assert.equal(difference(BigInt64Array.of(7n), BigInt64Array.of(5n)), 0.4);
+});
+
+test('but at least to less, where a caller says so', () => {
+  const [got, want] = [{ y: Float32Array.of(0.02, 0.01) }, { y: Float32Array.of(0.02, 0.02) }];
+  assert.equal(largestDifference(got, want, specs, 0).toFixed(6), '0.500000');
+  assert.equal(largestDifference({ y: Float32Array.of(0.5) }, { y: Float32Array.of(0) }, specs, 0), 0.5);
 });
 
 test('no number differs from numbers alone', () => {

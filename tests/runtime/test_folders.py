@@ -35,9 +35,11 @@ ALLOWED: dict[str, set[str]] = {
             "webgpu",
             "start_session.js",
             "worker",
+            "verify",
         ),
     },
     "script": {"fetch", "worker", "load"},
+    "verify": {"errors.js", "values"},
     "bundle_page": {"values", "model.js"},
 }
 """Imports allowed to each folder, and each file outside one, besides itself; model.js is the bundle's."""

@@ -1,6 +1,6 @@
 // The same inputs on each backend: how long it takes, and how far results differ.
 
-import { numbersOf } from '../../../runtime-js/bundle_page/compare_results.js';
+import { numbersOf } from '../../../runtime-js/values/compare_results.js';
 import { median } from './camera.js';
 import { element, showRows, tableRow } from './elements.js';
 import { backendName, messageOf, milliseconds, number } from './format.js';

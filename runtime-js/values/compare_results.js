@@ -3,17 +3,18 @@
 /** @typedef {import('../model.js').Outputs} Outputs */
 
 /**
- * The largest difference, relative to the largest value of that output in `expected`, and at least to 1.
+ * The largest difference, relative to the largest value of that output in `expected`, and at least to `least`, or to 1 where all are 0.
  * @param {Outputs} outputs
  * @param {Outputs} expected
  * @param {readonly { name: string, dtype?: string }[]} specs
+ * @param {number} [least]
  */
-export function largestDifference(outputs, expected, specs) {
+export function largestDifference(outputs, expected, specs, least = 1) {
   let worst = 0;
   for (const { name, dtype } of specs) {
     const [got, want] = [numbersOf(outputs[name], dtype), numbersOf(expected[name], dtype)];
     if (got.length !== want.length) return Number.POSITIVE_INFINITY;
-    const scale = want.reduce((most, n) => (Number.isFinite(n) ? Math.max(most, Math.abs(n)) : most), 1);
+    const scale = want.reduce((most, n) => (Number.isFinite(n) ? Math.max(most, Math.abs(n)) : most), least) || 1;
     got.forEach((n, i) => {
       const wanted = /** @type {number} */ (want[i]);
       if (Object.is(n, wanted)) return;

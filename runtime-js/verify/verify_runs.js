@@ -1,0 +1,152 @@
+// Runs on a GPU that are repeated on wasm now and then: a driver that computes wrongly reports no error.
+
+import { RunError, UnsupportedError } from '../errors.js';
+import { printed } from '../values/check_names.js';
+import { largestDifference } from '../values/compare_results.js';
+import { tagOf } from '../values/dtypes.js';
+
+/** @typedef {import('../load/load.js').Manifest} Manifest */
+/** @typedef {import('../model.js').LoadOptions} LoadOptions */
+/** @typedef {import('../model.js').Model} Model */
+/**
+ * @typedef {(values: any, output: string) => ((results: readonly any[]) => Promise<void>) | undefined} Begin a run, which may be
+ *   compared: what compares its results, in the order of the manifest's outputs; it rejects where they are wrong
+ */
+
+const EVERY = 100;
+
+/** Options of the one model that the other has not. */
+const OWN = { verify: undefined, device: undefined, warmup: undefined, onProgress: undefined };
+
+/** Differences up to this multiple of what the last digits of the inputs change are allowed, as in the self-test. */
+const CONDITION = 4;
+
+/** The tolerance of models in which a rounding moves a whole step: `HALF_TOLERANCE` of the compiler. */
+const COARSE = 2e-2;
+
+/**
+ * Checks the option, and gives what loads the model once more, on wasm, with the same options.
+ * @param {Manifest} manifest
+ * @param {LoadOptions} options
+ * @throws {TypeError | RangeError | UnsupportedError} where `verify` is no such option, or where there is nothing to compare with
+ */
+export function guard(manifest, options) {
+  const { verify } = options;
+  const every = verify === 'sample' ? EVERY : /** @type {{ every?: number }} */ (verify).every;
+  if (every === undefined)
+    throw new TypeError(`verify: expected false, 'sample' or { every: runs }, got ${printed(verify)}`);
+  if (!(Number.isInteger(every) && every >= 1))
+    throw new RangeError(`verify: expected every as a whole number from 1, got ${printed(every)}`);
+  if (!manifest.backends.some(({ backend }) => backend === 'wasm')) {
+    const have = manifest.backends.map(({ backend }) => backend).join(', ');
+    throw new UnsupportedError(
+      'backend',
+      `verify compares runs with those on wasm, and this bundle has: ${have}; compile it with wasm among its --targets`,
+    );
+  }
+  if (manifest.states)
+    throw new UnsupportedError(
+      'verify',
+      'verify compares single runs, and those of this model depend on states that runs before have left: load without it',
+    );
+  /**
+   * @param {(manifest: Manifest, options: LoadOptions) => Promise<Model>} load
+   * @param {any} info of the model that is compared, which gets `verified`
+   * @param {{ dispose: () => void }} session of that model, which ends where wasm cannot run
+   * @param {AbortSignal} life of that model
+   * @returns {Promise<Begin | undefined>} undefined where the model runs on wasm itself
+   */
+  return async (load, info, session, life) => {
+    if (info.backend === 'wasm') return undefined;
+    const others = { ...options, backend: /** @type {const} */ ('wasm'), ...OWN };
+    const reference = await load({ ...manifest, answers: undefined }, others).catch((error) => {
+      session.dispose();
+      throw error;
+    });
+    life.addEventListener('abort', () => reference.dispose());
+    info.verified = { every, runs: 0, largest: 0 };
+    return compareRuns(manifest, reference, info);
+  };
+}
+
+/**
+ * @param {Manifest} manifest
+ * @param {Model} reference
+ * @param {any} info
+ * @returns {Begin}
+ */
+function compareRuns({ inputs, outputs, tolerance = COARSE }, reference, info) {
+  const { verified, backend, adapter } = info;
+  let count = 0;
+  let due = false;
+  return (values, output) => {
+    due ||= count % verified.every === 0;
+    count++;
+    // What a GPU alone has is not compared, but the next run is that can be.
+    if (!due || output !== 'array' || inputs.some((spec) => isOnDevice(spec, values?.[spec.name]))) return undefined;
+    due = false;
+    const changed = withOtherDigits(values, tolerance >= COARSE);
+    // Now: the arrays are the caller's, who may change them once the run has begun.
+    const running = reference.run(values);
+    running.catch(() => {}); // where the other run fails, too, nothing waits for this one
+    return async (results) => {
+      const wanted = await running;
+      const given = Object.fromEntries(outputs.map(({ name }, i) => [name, results[i]]));
+      const compared = outputs.map((spec) => ({
+        ...spec,
+        apart: largestDifference(given, wanted, [spec], 0),
+        most: spec.dtype.startsWith('float') ? tolerance : 0,
+      }));
+      const isWrong = (/** @type {{ apart: number, most: number }} */ { apart, most }) => !(apart <= most);
+      if (compared.some(isWrong)) {
+        const near = await reference.run(changed);
+        for (const one of compared)
+          one.most = Math.max(one.most, CONDITION * largestDifference(near, wanted, [one], 0));
+      }
+      verified.runs++;
+      verified.largest = Math.max(verified.largest, ...compared.map(({ apart }) => apart));
+      const [worst] = compared.filter(isWrong).sort((a, b) => b.apart - a.apart);
+      if (!worst) return;
+      due = true; // nothing wrong is given out, as long as runs are wrong
+      const much = `${worst.apart.toPrecision(2)} of the largest value`;
+      throw new RunError(
+        'wrong-results',
+        `output ${JSON.stringify(worst.name)} is wrong on ${backend} (${adapter}): it differs from that of wasm by ${much}, ` +
+          `and ${worst.most.toPrecision(2)} is allowed; load with { backend: 'wasm' }`,
+      );
+    };
+  };
+}
+
+/**
+ * Whether wasm cannot take the value of an input.
+ * @param {Manifest['inputs'][number]} spec
+ * @param {any} value
+ */
+const isOnDevice = ({ picture }, value) => {
+  const tag = tagOf(value?.data ?? value);
+  return tag.startsWith('GPU') || (tag === 'ImageBitmap' && !picture);
+};
+
+/**
+ * Copies of inputs whose floats differ in their last digits; what is no array stays.
+ * @param {any} values
+ * @param {boolean} coarse digits of float16
+ */
+function withOtherDigits(values, coarse) {
+  const step = coarse ? 2 ** -12 : 2 ** -23;
+  const changed = (/** @type {any} */ array) =>
+    array instanceof Float32Array || array instanceof Float64Array
+      ? array.map((x, i) => x + (i & 1 ? -step : step) * x)
+      : (array?.slice?.() ?? array);
+  return Object.fromEntries(
+    Object.entries(values).map(([name, one]) => [
+      name,
+      ArrayBuffer.isView(one)
+        ? changed(one)
+        : ArrayBuffer.isView(one?.data) && one.shape
+          ? { ...one, data: changed(one.data) }
+          : one,
+    ]),
+  );
+}
