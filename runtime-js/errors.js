@@ -1,7 +1,8 @@
 // Every way in which loading or running can fail. `code` distinguishes the cases of a class.
 // A wrong argument is no case of these: it rejects with a plain TypeError or RangeError.
 
-/** @typedef {{ name: string, message: string, code?: string, file?: string }} PlainError What crosses from the worker. */
+/** @typedef {import('./model.js').KernelFault[]} Faults of kernels that gave wrong results, a property of the error */
+/** @typedef {{ name: string, message: string, code?: string, file?: string, faults?: Faults }} PlainError What crosses from the worker. */
 
 export class ModelError extends Error {
   /** @type {string | undefined} the file at fault, where it is one: its URL, or the backend whose script it is */
@@ -34,8 +35,8 @@ export class IntegrityError extends ModelError {
 }
 
 /**
- * The browser or the bundle cannot do it. Codes: `abi`, `backend`, `limits`, `simd`, `compile`, `memory`;
- * `signature`, `verify`;
+ * The browser or the bundle cannot do it. Codes: `abi`, `backend`, `limits`, `simd`, `compile`, `memory`, `signature`,
+ * `verify`, `wrong-results`;
  * `software` is never thrown, but a reason for another backend.
  */
 export class UnsupportedError extends ModelError {
@@ -96,6 +97,10 @@ export function packError(error) {
   const { name, message, code, file } = /** @type {ModelError} */ (
     error instanceof Error ? error : new Error(String(error))
   );
+  // <canaries>
+  const { faults } = /** @type {PlainError} */ (error);
+  if (faults) return { name, message, code, faults };
+  // </canaries>
   return { name, message, code, ...(file !== undefined && { file }) };
 }
 
@@ -103,10 +108,9 @@ export function packError(error) {
  * @param {PlainError} plain
  * @returns {Error}
  */
-export function unpackError({ name, message, code, file }) {
+export function unpackError({ name, message, code, ...more }) {
   if (name in classes) {
-    const error = new classes[/** @type {keyof typeof classes} */ (name)](code ?? '', message);
-    return Object.assign(error, file !== undefined && { file });
+    return Object.assign(new classes[/** @type {keyof typeof classes} */ (name)](code ?? '', message), more);
   }
   const Builtin = name in builtins ? builtins[/** @type {keyof typeof builtins} */ (name)] : Error;
   return new Builtin(message);

@@ -218,6 +218,12 @@ export interface LoadOptions {
    * the device: the next other one is compared in place of these.
    */
   verify?: false | 'sample' | { readonly every: number };
+  /**
+   * Default true: on a GPU kernels are tried on made-up values, whose results the compiler knows, since some drivers compute
+   * wrongly without an error; a backend that fails is passed over, or rejects by name (code 'wrong-results'). Software adapters
+   * try as many kernels as fit into 2 % of the time of the load; 'all' tries all there, too. False: none.
+   */
+  canaries?: boolean | 'all';
   // <signature>
   /**
    * The public key that `webnn-compile --sign` printed, 32 bytes in base64: `load` first checks that the list of the bundle's files
@@ -233,6 +239,30 @@ export interface PassedOver {
   reason: string;
 }
 
+// <canaries>
+/** Kernel that gave wrong results on this machine. */
+export interface KernelFault {
+  /** Its name, and the ONNX nodes that it computes. */
+  kernel: string;
+  nodes: string[];
+  backend: Backend;
+  /** The consequence: its source for devices without subgroups was taken, or the backend was passed over. */
+  action: 'without-subgroups' | 'other-backend';
+}
+
+/** How many kernels of the backend were tried, and were not, and those of all backends that failed. */
+export interface CanaryInfo {
+  checked: number;
+  skipped: number;
+  failed: KernelFault[];
+}
+
+interface CommonInfo {
+  /** Kernels that were tried: on GPUs, unless `canaries` is false, and where a GPU was passed over for one. */
+  canaries?: CanaryInfo;
+}
+
+// </canaries>
 interface CommonInfo {
   name: string;
   /** Backends that the bundle has and prefers, and why they were not taken here. */
@@ -546,7 +576,7 @@ export class DownloadError extends ModelError<'network' | 'http' | 'html' | 'sta
 export class IntegrityError extends ModelError<'length' | 'altered'> {}
 /** The browser or the bundle cannot do it. */
 export class UnsupportedError extends ModelError<
-  'abi' | 'backend' | 'limits' | 'simd' | 'compile' | 'memory' | 'signature' | 'verify'
+  'abi' | 'backend' | 'limits' | 'simd' | 'compile' | 'memory' | 'signature' | 'verify' | 'wrong-results'
 > {}
 /** The worker did not start, or died. */
 export class WorkerError extends ModelError<'start' | 'crash'> {}

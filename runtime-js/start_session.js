@@ -26,6 +26,8 @@ import { openStore } from './fetch/keep_files.js';
  * @property {() => void} [onActivity] called whenever something arrives
  * @property {boolean} [hardware] software adapters do not do
  * @property {import('./fetch/keep_files.js').Store} [store]
+ * @property {boolean | 'all'} [canaries] whether kernels are checked; all of them
+ * @property {boolean} [others] whether another backend can take the place of this one
  */
 /** @typedef {Ports & OwnPlan} Plan */
 /** @typedef {Pick<RunOptions, 'output' | 'signal'> & { into?: import('./values/into.js').Into }} SessionOptions `into` is a hint: outputs may come elsewhere */

@@ -85,6 +85,8 @@ def optional_parts(artifact: Artifact) -> Iterator[str]:
     devices = [part for part in artifact.backends if isinstance(part, DeviceArtifact)]
     if any(part.host is not None for part in devices):
         yield "host"
+    if any(part.program.canaries for part in devices):
+        yield "canaries"
     if not all(isinstance(step, Launch | HostCall) for part in devices for step in part.program.steps):
         yield "playStructure"
     # Compute kernels take scalars from a buffer; fragment shaders have them among their declarations.

@@ -1,6 +1,6 @@
 """Operands of canaries, and what is compared of their results: made from a seed, as `values/seeded.py` makes words.
 
-`runtime-js/device/canaries.js` makes the same ones.
+`runtime-js/device/try_kernels.js` makes the same ones.
 """
 
 from __future__ import annotations

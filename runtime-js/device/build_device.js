@@ -3,6 +3,9 @@
 import { DeviceLostError, RunError, UnsupportedError } from '../errors.js';
 import { collectRanges, fetchWeights } from '../fetch/fetch_weights.js';
 import { watchDownloads } from '../fetch/watch_downloads.js';
+// <canaries>
+import { avoidFaults, checkKernels } from './check_kernels.js';
+// </canaries>
 import { at, uploadConstant } from './device_program.js';
 import * as optional from './optional_device.js';
 import { prepareSegments } from './play_steps.js';
@@ -31,6 +34,7 @@ import { prepareInOrder } from './prepare_in_order.js';
  * @property {AbortSignal | undefined} signal of the load, not of what is fetched again after a loss
  * @property {Built} [built]
  * @property {import('./device_states.js').Kept} [kept] of a model with states
+ * @property {import('./check_kernels.js').Checks} [checks] of kernels, where they are to be checked
  * @property {boolean} ready the load is over
  * @property {boolean} disposed
  */
@@ -46,11 +50,17 @@ import { prepareInOrder } from './prepare_in_order.js';
 export async function withDevice(state, again, task) {
   for (let attempt = 0; ; attempt++) {
     try {
+      // <canaries>
+      if (state.checks?.wrong) throw state.checks.wrong;
+      // </canaries>
       state.built ??= await buildDevice(state);
       if (!state.disposed) return await task(state.built);
       throw new DeviceLostError('lost', 'disposed');
     } catch (error) {
       const { built, disposed } = state;
+      // <canaries>
+      if (!disposed && error === state.checks?.wrong) throw error;
+      // </canaries>
       // A device that cannot be had again is as lost as one that breaks down again.
       const unavailable = state.ready && !built && error instanceof UnsupportedError;
       if (!disposed && !unavailable && !(error instanceof DeviceLostError)) throw error;
@@ -67,12 +77,15 @@ export async function withDevice(state, again, task) {
  * @param {State} state
  * @returns {Promise<Built>}
  */
-async function buildDevice({ open, plan, arriving, starting, notify, signal }) {
+async function buildDevice({ open, plan, arriving, starting, notify, signal, checks }) {
   const device = await open(arriving, plan);
   const program = await arriving;
   const files = watchDownloads({ ...plan, signal });
   const freed = new AbortController();
   try {
+    // <canaries>
+    if (checks) await avoidFaults(checks, { plan, device, program });
+    // </canaries>
     let loaded = 0;
     const total = program.kernels.length;
     // The device takes each constant as it arrives, and computes what is prepared of it; the host its own, by then it has
@@ -92,6 +105,9 @@ async function buildDevice({ open, plan, arriving, starting, notify, signal }) {
     const room = (/** @type {{ bytes: number }} */ { bytes }) => new Uint8Array(bytes);
     const compile = async () => {
       await device.compile(() => notify({ phase: 'compile', loaded: ++loaded, total }));
+      // <canaries>
+      if (checks) await checkKernels(checks, { plan, device, program });
+      // </canaries>
       freed.signal.throwIfAborted(); // what is made now would stay
       const flush = prepareSegments(device, program);
       prepare.onCompiled((launches) => flush(launches, []));

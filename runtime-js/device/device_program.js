@@ -44,6 +44,23 @@ import { unpackSource } from './unpack_source.js';
  * @property {number[]} [limits]
  */
 /** @typedef {{ kernel: number, name: string, arguments: number[], nodes: string[], ops: string[], scalars?: number[] }} Launch */
+/**
+ * @typedef {object} Canary A launch on operands made of a seed, and what the build found of its result, that of the last argument:
+ *   Canary of compiler/program/device_program.py.
+ * @property {number} launch
+ * @property {number[]} [scalars] that are passed
+ * @property {true} [positive] floats are
+ * @property {number} [integers] a mask of their bits
+ * @property {[argument: number, digits: import('./arrange.js').StridedDimension[], limits: number[]][]} [outside] storages with padding
+ * @property {number} [most] of magnitudes, in place of larger ones and infinities in the result
+ * @property {number} sum with random signs
+ * @property {number} norm
+ * @property {number} tolerance of both, relative to the norm
+ */
+/**
+ * @typedef {(launch: Launch, scalars: readonly number[], contents: readonly Words[]) => Promise<ArrayBuffer | undefined>} TryLaunch Carries it out
+ *   on storages of its own, with these contents, and gives what the last one has then; undefined where the device reports an error.
+ */
 /** @typedef {import('../values/sizes.js').Expression} Expression */
 /**
  * @typedef {{ value?: number, offset?: number, input?: number }} ScalarLocation a single element: of a value, in the host's
@@ -73,6 +90,7 @@ import { unpackSource } from './unpack_source.js';
  * @property {number[]} inputs values, -1 for what the device does not hold
  * @property {number[]} outputs likewise
  * @property {number[]} [states] values, each in a storage of its own, of which each session has one
+ * @property {Canary[]} [canaries] one for each kernel that has any
  * @property {{ inputs: number[], outputs: number[], scalars?: [number, number][] }} [host] where those are in the host's arena,
  *   in bytes; -1 for nowhere
  */
@@ -97,6 +115,8 @@ import { unpackSource } from './unpack_source.js';
  * @property {() => void} [clearStates]
  * @property {(from: unknown) => void} [copyStates] from what another session has in memory
  * @property {() => number} [sentScalars] bytes that went to it as scalars of launches, ever
+ * @property {TryLaunch} [tryLaunch]
+ * @property {(kernel: number) => Promise<boolean>} [recompile] a kernel from its other source, where it has one
  * @property {() => void} dispose
  */
 /** @typedef {{ dense: number, spaced: number, length: number }[]} Runs of elements, in a buffer of the caller's and in a value */
@@ -115,6 +135,9 @@ export async function fetchProgram({ program: file }, downloads) {
   const program = await fetchJson(file, downloads);
   for (const table of ['kernels', 'storages', 'values', 'constants', 'launches'])
     program[table] = rowsOf(program[table]);
+  // <canaries>
+  if (program.canaries) program.canaries = rowsOf(program.canaries);
+  // </canaries>
   for (const kernel of program.kernels) {
     kernel.source = unpackSource(kernel.source);
     if (kernel.subgroups) kernel.subgroups = unpackSource(kernel.subgroups);
@@ -162,7 +185,7 @@ export function uploadConstant(device, program, { name, value, bytes, dtype, dig
 }
 
 /** Elements that fill whole words of 4 bytes: storages have room for them. */
-const whole = (/** @type {string} */ dtype, /** @type {number} */ length) => {
+export const whole = (/** @type {string} */ dtype, /** @type {number} */ length) => {
   const each = 4 / elementOf(dtype).bytes;
   return Math.ceil(length / each) * each;
 };
@@ -203,7 +226,7 @@ export const gridOf = ({ grid }, scalars = none) =>
  * A kernel, or what one launch of it computes, for an error.
  * @param {Program} program
  * @param {number} kernel
- * @param {Launch} [launch]
+ * @param {Pick<Launch, 'name' | 'nodes'>} [launch]
  */
 export function describe({ kernels, launches }, kernel, launch = undefined) {
   const nodes = new Set(

@@ -5,6 +5,9 @@ import { copyOf } from '../values/dtypes.js';
 import { emptyInputs } from '../values/sizes.js';
 import { withDevice } from './build_device.js';
 import { carryOut, profile } from './carry_out.js';
+// <canaries>
+import { checkLater, openChecks } from './check_kernels.js';
+// </canaries>
 import { fetchProgram } from './device_program.js';
 // <states>
 import { keepStates, withSession } from './device_states.js';
@@ -31,10 +34,16 @@ export async function startDevice(open, plan, notify) {
   for (const promise of [arriving, starting]) promise?.catch(() => {}); // withDevice waits for them
   /** @type {State} */
   const state = { open, plan, arriving, starting, notify, signal: plan.signal, ready: false, disposed: false };
+  // <canaries>
+  if (plan.canaries) state.checks = openChecks(plan);
+  // </canaries>
   // What is left of a backend that cannot run is given up: the next one needs the bandwidth.
   const program = await withDevice(state, true, () => arriving).finally(files.end);
   Object.assign(state, { ready: true, notify: () => {}, signal: undefined });
   const enqueue = queueTasks(state, program);
+  // <canaries>
+  if (state.checks) checkLater(state.checks, (check) => enqueue([], [], check));
+  // </canaries>
   if (plan.warmup) {
     const [inputs, scalars] = emptyInputs(plan);
     await enqueue(inputs, scalars, (now) =>
@@ -45,8 +54,12 @@ export async function startDevice(open, plan, notify) {
     // </states>
   }
   const { device } = /** @type {Built} */ (state.built);
+  const facts = factsOf(device, program);
+  // <canaries>
+  if (state.checks) Object.assign(facts, { canaries: state.checks.report });
+  // </canaries>
   return {
-    facts: factsOf(device, program),
+    facts,
     device: () => state.built?.device.own,
     run(inputs, scalars, options) {
       const download = options?.output !== 'gpu-buffer';
@@ -101,6 +114,9 @@ function queueTasks(state, program) {
     });
     const next = () => void waiting--;
     tail = result.then(next, next);
+    // <canaries>
+    state.checks?.onRun?.(result);
+    // </canaries>
     return result;
   };
 }

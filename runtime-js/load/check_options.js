@@ -15,6 +15,7 @@ const names = [
   'timeout',
   'cache',
   'verify',
+  'canaries',
 ];
 // <signature>
 names.push('publicKey');
@@ -57,6 +58,11 @@ export function checkOptions(options, backends) {
   if (typeof onProgress !== 'function')
     throw new TypeError(`onProgress: expected a function, got ${typeof onProgress}`);
   checkSignal(signal);
+  // <canaries>
+  const { canaries = true } = options;
+  if (canaries !== 'all' && typeof canaries !== 'boolean')
+    throw new TypeError(`canaries: expected true, false or 'all', got ${printed(canaries)}`);
+  // </canaries>
   if (typeof timeout !== 'number' || !(timeout >= 0)) {
     throw new RangeError(`timeout: expected milliseconds from 0, got ${printed(timeout)}`);
   }

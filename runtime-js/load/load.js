@@ -95,6 +95,9 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   // <states>
   if (manifest.states) optional.states.addTo(common, manifest);
   // </states>
+  // <canaries>
+  Object.assign(common, { canaries: options.canaries ?? true, others: parts.length > 1 });
+  // </canaries>
   const plan = { ...common, threads, warmup, timeout, variants: wasmPage.listVariants?.() ?? [] };
   const fetching = { ...kept, signal, timeout };
   const verifying = verify ? (await import('../verify/verify_runs.js')).guard(manifest, options) : undefined;

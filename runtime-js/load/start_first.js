@@ -18,6 +18,10 @@ export async function startFirst(parts, start, weights, signal = undefined) {
   const reasons = new Map();
   /** @type {ModelError | undefined} */
   let faulty;
+  // <canaries>
+  /** @type {import('../model.js').KernelFault[]} of the backends that were given up */
+  const failed = [];
+  // </canaries>
   // A software adapter comes after wasm, and is tried again where wasm cannot run.
   const others = parts.some(({ backend }) => backend === 'wasm') && parts.length > 1;
   const attempts = parts.map((part) => ({ ...part, hardware: others && part.backend !== 'wasm' }));
@@ -27,6 +31,11 @@ export async function startFirst(parts, start, weights, signal = undefined) {
       const session = await start(part);
       reasons.delete(backend);
       const passedOver = [...reasons].map(([backend, reason]) => ({ backend, reason }));
+      // <canaries>
+      const own = /** @type {import('../model.js').CanaryInfo | undefined} */ (session.facts.canaries);
+      if (failed.length)
+        session.facts.canaries = { checked: 0, skipped: 0, ...own, failed: [...failed, ...(own?.failed ?? [])] };
+      // </canaries>
       return { ...session, facts: { backend, passedOver, ...session.facts } };
     } catch (error) {
       if (!(error instanceof ModelError) || parts.length === 1 || signal?.aborted) throw error;
@@ -35,6 +44,10 @@ export async function startFirst(parts, start, weights, signal = undefined) {
       if (own) faulty ??= error;
       // A GPU that is lost again and again is of no use either.
       else if (!(error instanceof UnsupportedError || error instanceof DeviceLostError)) throw error;
+      // <canaries>
+      const { faults = [] } = /** @type {import('../errors.js').PlainError} */ (error);
+      failed.push(...faults);
+      // </canaries>
       reasons.set(backend, error.message);
       if (hardware && error.code === 'software') attempts.push({ ...part, hardware: false });
     }

@@ -10,6 +10,9 @@ import { createPainter } from './webgpu_picture.js';
 import { bufferOf, createState, createStorages, STORAGE_USAGE, submit } from './webgpu_state.js';
 import { timeLaunches } from './webgpu_time.js';
 import { prepareTrial } from './webgpu_trial.js';
+// <canaries>
+import { recompile, tryLaunch } from './webgpu_trials.js';
+// </canaries>
 
 /** @typedef {import('./webgpu_state.js').State} State */
 
@@ -53,10 +56,15 @@ async function open(arriving, { device: own }) {
 function deviceOf(state, facts, dispose) {
   const { device, storages } = state;
   const painter = createPainter(device);
+  const subgroups = facts.features.includes('subgroups');
   return {
     ...facts,
     own: device,
-    compile: (onKernel) => compileKernels(state, facts.features.includes('subgroups'), onKernel),
+    compile: (onKernel) => compileKernels(state, subgroups, onKernel),
+    // <canaries>
+    tryLaunch: (...trial) => tryLaunch(state, ...trial),
+    recompile: (kernel) => recompile(state, subgroups, kernel),
+    // </canaries>
     segment: (reads) => createSegment(state, reads),
     write: (value, data) => device.queue.writeBuffer(bufferOf(state, value), 0, data),
     draw: (value, source, picture) => painter.draw(source, bufferOf(state, value), picture),

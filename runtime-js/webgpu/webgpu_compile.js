@@ -22,7 +22,7 @@ export async function compileKernels(state, subgroups, onKernel) {
       warmUp(state, i);
     }),
   );
-  state.prepared = launches.map((launch) => prepare(state, launch));
+  state.prepared = launches.map((launch) => prepareLaunch(state, launch));
 }
 
 /**
@@ -30,7 +30,7 @@ export async function compileKernels(state, subgroups, onKernel) {
  * @param {boolean} subgroups
  * @param {number} kernel
  */
-async function createPipeline(state, subgroups, kernel) {
+export async function createPipeline(state, subgroups, kernel) {
   const { device, program } = state;
   const { name, source, subgroups: better, access, scalars } = at(program.kernels, kernel);
   /** @type {GPUShaderModule | undefined} */
@@ -89,14 +89,15 @@ function layoutOf({ device, layouts }, access) {
 /**
  * @param {State} state
  * @param {Launch} launch
+ * @param {(value: number, argument: number) => GPUBuffer} [find]
  * @returns {import('./webgpu_state.js').Prepared}
  */
-function prepare(state, launch) {
+export function prepareLaunch(state, launch, find = (value) => bufferOf(state, value)) {
   const kernel = at(state.program.kernels, launch.kernel);
   const { access } = kernel;
   const group = state.device.createBindGroup({
     layout: layoutOf(state, access),
-    entries: launch.arguments.map((value, binding) => ({ binding, resource: { buffer: bufferOf(state, value) } })),
+    entries: launch.arguments.map((value, binding) => ({ binding, resource: { buffer: find(value, binding) } })),
   });
   const grid = kernel.scalars ? {} : { grid: gridOf(kernel) };
   return { pipeline: at(state.pipelines, launch.kernel), group, ...grid, launch };
@@ -115,12 +116,8 @@ function warmUp(state, kernel) {
   if (launch.arguments.some((value) => storageOf(state.program, value).state)) return; // a run may read it before
   // </states>
   scoped(state, () => {
-    const one = { ...prepare(state, launch), grid: /** @type {[number, number, number]} */ ([1, 1, 1]) };
+    const one = { ...prepareLaunch(state, launch), grid: /** @type {[number, number, number]} */ ([1, 1, 1]) };
     const scalars = Array.from({ length: at(state.program.kernels, kernel).scalars ?? 0 }, () => 0);
     launchAll(state, [one], [{ number: 0, scalars }]);
   });
 }
-
-// <states>
-export const prepareLaunch = prepare;
-// </states>

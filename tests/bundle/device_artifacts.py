@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+import numpy as np
 import wasmtime
 from tiny_artifact import HEAP_BASE, tiny_artifact, tiny_weights
-from webnn_compile.bundle import Artifact, DeviceArtifact, HostArtifact, TensorSpec
+from webnn_compile.bundle import Artifact, DeviceArtifact, HostArtifact, TensorSpec, WasmArtifact
+from webnn_compile.canaries.canary_values import canary_sums, canary_values
 from webnn_compile.dtypes import DTYPES, F16, F32, I32, U32, DType
 from webnn_compile.program.device_program import (
+    Canary,
     Constant,
     Declarations,
     DeviceKernel,
@@ -128,11 +131,32 @@ def tiny_program(backend: str) -> DeviceProgram:
     )
 
 
-def tiny_device_artifact(*backends: str) -> Artifact:
+def tiny_canaries(backend: str) -> tuple[Canary, ...]:
+    """One for each kernel of the tiny model, computed here."""
+    a, b = (canary_values(F32, LENGTH, i, positive=False, integers=None) for i in range(2))
+    into_image = image_order if backend == "webgl" else np.arange(LENGTH)
+    product = (a * b)[into_image]
+    operand = np.empty_like(a)
+    operand[into_image] = a
+    results = (a + a, 1), (product, 2), (np.maximum(operand + b, 0), 2)
+    return tuple(Canary(i, *canary_sums(result, last), 1e-6) for i, (result, last) in enumerate(results))
+
+
+image_order = np.arange(LENGTH).reshape(LENGTH // 64, 4, 4, 4).transpose(2, 0, 1, 3).reshape(-1)
+"""The elements of the product in the order of its image."""
+
+
+def tiny_device_artifact(*backends: str, canaries: bool = False) -> Artifact:
     """The tiny model on GPUs and, where `backends` names it, on the CPU (whose arithmetic adds c once)."""
     tiny = tiny_artifact(LENGTH)
-    parts = [tiny.backends[0] if b == "wasm" else DeviceArtifact(tiny_program(b)) for b in backends]
-    return replace(tiny, backends=tuple(parts))
+
+    def part(backend: str) -> WasmArtifact | DeviceArtifact:
+        if backend == "wasm":
+            return tiny.backends[0]
+        own = tiny_canaries(backend) if canaries else ()
+        return DeviceArtifact(replace(tiny_program(backend), canaries=own))
+
+    return replace(tiny, backends=tuple(map(part, backends)))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,297 @@
+"""Kernels that a GPU computes wrongly, without an error: found at load by launches whose results the build knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from device_artifacts import tiny_canaries, tiny_device_artifact, tiny_program
+from devices import DEVICES, GPU, expected, open_bundle, pretend, value, write_site
+from harness import BEFORE_WORKERS, outcome
+from playwright.sync_api import Page
+from server import Site, serve
+from tiny_artifact import tiny_weights
+from webnn_compile.bundle import Artifact, DeviceArtifact
+from webnn_compile.program.device_program import DeviceProgram
+
+W, C = tiny_weights(1024)
+MULTIPLY = {"kernel": "multiply", "nodes": ["Mul_0"], "backend": "webgpu", "action": "other-backend"}
+FAULTS = {
+    "factor": {"webgpu": ["=a0*a1", "=1.01*a0*a1"], "webgl": ["return texelFetch", "return 1.01*texelFetch"]},
+    "tail": {"webgpu": [">= 1024u", ">= 1020u"], "webgl": ["value(3)", "vec4(0.0)"]},
+    "order": {"webgpu": ["p0[i]", "p0[i ^ 1]"], "webgl": ["4*int(gl_FragCoord.x)", "4*(int(gl_FragCoord.x)^1)"]},
+}
+"""Text that a defective driver puts in place of another one in shaders."""
+
+DAMAGE = """([from, to]) => {
+  globalThis.faulty = true;
+  globalThis.compiled = 0;
+  const damaged = (text) => (compiled++, faulty ? text.replaceAll(from, to) : text);
+  if (globalThis.GPUDevice) {
+    const { createShaderModule } = GPUDevice.prototype;
+    GPUDevice.prototype.createShaderModule = function (given) {
+      return createShaderModule.call(this, { ...given, code: damaged(given.code) });
+    };
+  }
+  const { shaderSource } = WebGL2RenderingContext.prototype;
+  WebGL2RenderingContext.prototype.shaderSource = function (shader, text) {
+    shaderSource.call(this, shader, damaged(text));
+  };
+}"""
+
+
+def with_kernel(backend: str, **changes: Any) -> DeviceProgram:
+    """The tiny program with canaries, and its first kernel changed."""
+    program = tiny_program(backend)
+    multiply, *others = program.kernels
+    return replace(program, canaries=tiny_canaries(backend), kernels=(replace(multiply, **changes), *others))
+
+
+def alone(program: DeviceProgram) -> Artifact:
+    return replace(tiny_device_artifact("wasm"), backends=(DeviceArtifact(program),))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    source = tiny_program("webgpu").kernels[0].source
+    subgroups = source.replace("a0 * a1", "a0 * a1 * 0.99")
+    bundles = {
+        "tiny": tiny_device_artifact(*DEVICES, "wasm", canaries=True),
+        **{f"{backend}-or-wasm": tiny_device_artifact(backend, "wasm", canaries=True) for backend in DEVICES},
+        "without": tiny_device_artifact(*DEVICES, "wasm"),
+        "subgroups": alone(with_kernel("webgpu", with_subgroups=subgroups)),
+        **{f"large-{backend}": alone(with_kernel(backend, flops=10**12)) for backend in DEVICES},
+    }
+    with serve(write_site(tmp_path_factory.mktemp("canaries"), bundles)) as served:
+        yield served
+
+
+def open_anew(page: Page, site: Site, name: str, backend: str) -> list[str]:
+    """As a first visit; the list has the warnings of the console from now on."""
+    open_bundle(page, site, name, backend)
+    page.evaluate("() => new Promise((done) => { indexedDB.deleteDatabase('webnn-compile').onsuccess = done; })")
+    warnings: list[str] = []
+    page.on("console", lambda message: warnings.append(message.text) if message.type == "warning" else None)
+    return warnings
+
+
+LOAD = """
+  const model = await bundle.load(argument);
+  const result = [model.info(), await head(model, 2)];
+  await model.dispose();
+  return result;
+"""
+
+
+@pytest.mark.parametrize("worker", [True, False], ids=["worker", "inline"])
+def test_a_device_that_computes_rightly_passes(page: Page, site: Site, backend: str, worker: bool) -> None:
+    warnings = open_anew(page, site, "tiny", backend)
+    info, output = value(page, LOAD, {"backend": backend, "worker": worker, "canaries": "all"})
+    assert info["canaries"] == {"checked": 3, "skipped": 0, "failed": []}
+    assert (output, warnings) == (expected(2), [])
+
+
+def test_nothing_is_left_of_them(page: Page, site: Site, backend: str) -> None:
+    open_anew(page, site, "tiny", backend)
+    script = """
+      const counted = async (canaries) => {
+        const alive = count(gpuObjects);
+        const model = await bundle.load({ backend: argument, worker: false, canaries });
+        const held = { ...alive };
+        await model.dispose();
+        return held;
+      };
+      return [await counted('all'), await counted(false)];
+    """
+    tried, untried = value(page, script, backend)
+    assert tried == untried
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_backend_that_computes_wrongly_rejects_by_name(page: Page, site: Site, backend: str, fault: str) -> None:
+    warnings = open_anew(page, site, "tiny", backend)
+    page.evaluate(DAMAGE, FAULTS[fault][backend])
+    adapter = value(page, f"return (await bundle.load({{ backend: '{backend}', canaries: false }})).info().adapter")
+    refused = outcome(page, LOAD, {"backend": backend, "worker": False, "canaries": "all"})
+    assert (refused["name"], refused["code"]) == ("UnsupportedError", "wrong-results")
+    what, *advice = refused["message"].split("; ")
+    assert advice == ["load({ backend }) takes another one", "a newer browser or driver may be right"]
+    start, kernels = what.split(", by kernel ")
+    assert start == f"{backend} gives wrong results on this adapter ({adapter})"
+    if fault == "factor":
+        assert kernels == "multiply (nodes: Mul_0)"
+    assert warnings == [refused["message"]]
+
+
+@pytest.mark.parametrize("worker", [True, False], ids=["worker", "inline"])
+def test_then_the_next_backend_is_taken(page: Page, site: Site, worker: bool) -> None:
+    """WebGL where WebGPU computes wrongly, and the CPU where both do."""
+    open_anew(page, site, "tiny", "webgpu")
+    pretend(page)
+    script = BEFORE_WORKERS % DAMAGE if worker else DAMAGE
+    page.evaluate(script, FAULTS["factor"]["webgpu"])
+    info, output = value(page, LOAD, {"worker": worker})
+    assert (info["backend"], output) == ("webgl", expected(2))
+    assert info["canaries"] == {"checked": 3, "skipped": 0, "failed": [MULTIPLY]}
+    ((reason, backend),) = ((passed["reason"], passed["backend"]) for passed in info["passedOver"])
+    assert (backend, f"({GPU}), by kernel multiply (nodes: Mul_0); " in reason) == ("webgpu", True)
+    page.evaluate(script, FAULTS["factor"]["webgl"])
+    info, output = value(page, LOAD, {"worker": worker})
+    assert (info["backend"], output) == ("wasm", (2 * W + C).clip(0)[:8].tolist())
+    both = [MULTIPLY, {**MULTIPLY, "backend": "webgl"}]
+    assert info["canaries"] == {"checked": 0, "skipped": 0, "failed": both}
+    assert [passed["backend"] for passed in info["passedOver"]] == ["webgpu", "webgl"]
+
+
+def test_visits_remember_it_until_the_adapter_is_another(page: Page, site: Site, backend: str) -> None:
+    warnings = open_anew(page, site, f"{backend}-or-wasm", backend)
+    pretend(page)
+    page.evaluate(DAMAGE, FAULTS["factor"][backend])
+    first, _ = value(page, LOAD, {"worker": False})
+    assert (first["backend"], page.evaluate("compiled") > 0, len(warnings)) == ("wasm", True, 1)
+    page.evaluate("() => { compiled = 0; faulty = false; }")
+    second, _ = value(page, LOAD, {"worker": False})
+    assert (second["backend"], second["canaries"]) == ("wasm", first["canaries"])
+    assert (second["passedOver"], len(warnings)) == (first["passedOver"], 1)
+    tried = page.evaluate("compiled")
+    assert tried <= 4  # what WebGL is probed with
+    pretend(page, "NVIDIA GeForce RTX 4090")
+    third, output = value(page, LOAD, {"worker": False})
+    assert (third["backend"], output) == (backend, expected(2))
+    assert third["canaries"] == {"checked": 3, "skipped": 0, "failed": []}
+
+
+def test_by_name_it_is_tried_again(page: Page, site: Site, backend: str) -> None:
+    """And where it passes, auto takes it, too: a driver is mended under its old name."""
+    open_anew(page, site, f"{backend}-or-wasm", backend)
+    pretend(page)
+    page.evaluate(DAMAGE, FAULTS["factor"][backend])
+    info, _ = value(page, LOAD, {"worker": False})
+    assert info["backend"] == "wasm"
+    assert outcome(page, LOAD, {"worker": False, "backend": backend})["code"] == "wrong-results"
+    page.evaluate("() => { faulty = false; }")
+    for options in ({"worker": False, "backend": backend}, {"worker": False}):
+        info, _ = value(page, LOAD, options)
+        assert (info["backend"], info["canaries"]["failed"]) == (backend, [])
+
+
+def test_without_a_database_each_visit_tries(page: Page, site: Site, backend: str) -> None:
+    open_anew(page, site, f"{backend}-or-wasm", backend)
+    pretend(page)
+    page.evaluate("() => { Object.defineProperty(globalThis, 'indexedDB', { value: undefined }); }")
+    page.evaluate(DAMAGE, FAULTS["factor"][backend])
+    assert value(page, LOAD, {"worker": False})[0]["backend"] == "wasm"
+    page.evaluate("() => { faulty = false; }")
+    assert value(page, LOAD, {"worker": False})[0]["backend"] == backend
+
+
+def test_the_source_without_subgroups_takes_its_place(page: Page, site: Site) -> None:
+    """And is compiled at once on the next visit."""
+    warnings = open_anew(page, site, "subgroups", "webgpu")
+    if not page.evaluate("async () => (await navigator.gpu.requestAdapter()).features.has('subgroups')"):
+        pytest.skip("this browser's WebGPU has no subgroups on this machine")
+    page.evaluate(DAMAGE, ["", ""])
+    failed = [{**MULTIPLY, "action": "without-subgroups"}]
+    for visit in range(2):
+        page.evaluate("() => { compiled = 0; }")
+        info, output = value(page, LOAD, {"worker": False, "canaries": "all"})
+        assert (output, info["canaries"]) == (expected(2), {"checked": 3, "skipped": 0, "failed": failed})
+        assert page.evaluate("compiled") == (3 if visit else 4)
+    (warning,) = warnings
+    assert warning.endswith(", by kernel multiply (nodes: Mul_0)")
+
+
+def test_false_leaves_them_out(page: Page, site: Site, backend: str) -> None:
+    open_anew(page, site, "tiny", backend)
+    page.evaluate(DAMAGE, FAULTS["factor"][backend])
+    info, output = value(page, LOAD, {"backend": backend, "worker": False, "canaries": False})
+    assert ("canaries" in info, output == expected(2)) == (False, False)
+    refused = outcome(page, LOAD, {"canaries": "some"})
+    assert (refused["name"], refused["message"]) == ("TypeError", "canaries: expected true, false or 'all', got some")
+
+
+@pytest.mark.parametrize("backend", [*DEVICES, "wasm"])
+def test_a_bundle_without_any_says_nothing(page: Page, site: Site, backend: str) -> None:
+    open_bundle(page, site, "without", backend)
+    info, _ = value(page, LOAD, {"backend": backend, "worker": False, "canaries": "all"})
+    assert "canaries" not in info
+
+
+def test_software_leaves_out_what_takes_long(page: Page, site: Site, backend: str) -> None:
+    open_anew(page, site, f"large-{backend}", backend)
+    pretend(page, "llvmpipe")
+    info, _ = value(page, LOAD, {"backend": backend, "worker": False})
+    assert info["software"]
+    assert 1 <= info["canaries"]["skipped"] == 3 - info["canaries"]["checked"]
+    pretend(page)
+    info, _ = value(page, LOAD, {"backend": backend, "worker": False})
+    assert info["canaries"]["checked"] == 3
+
+
+BROKEN = """
+  globalThis.broken = false;
+  const skip = (prototype, name) => {
+    const own = prototype[name];
+    prototype[name] = function (...given) { if (!broken) own.apply(this, given); };
+  };
+  if (globalThis.GPUDevice) skip(GPUComputePassEncoder.prototype, 'dispatchWorkgroups');
+  skip(WebGL2RenderingContext.prototype, 'drawArrays');
+"""
+"""Launches do nothing, once `broken` is true."""
+
+
+def test_a_device_after_a_loss_is_tried_again(page: Page, site: Site, backend: str) -> None:
+    warnings = open_anew(page, site, "tiny", backend)
+    page.evaluate(DAMAGE, FAULTS["factor"][backend])
+    script = """
+      faulty = false;
+      const model = await bundle.load({ backend: argument, worker: false, canaries: 'all' });
+      const before = await head(model, 2);
+      lose(model);
+      const right = await head(model, 3);
+      faulty = true;
+      lose(model);
+      const refused = [await outcome(head(model, 4)), await outcome(head(model, 5))];
+      await model.dispose();
+      return { before, right, refused: [...refused, await outcome(head(model, 6))] };
+    """
+    found = value(page, script, backend)
+    assert (found["before"], found["right"]) == (expected(2), expected(3))
+    assert [refused["code"] for refused in found["refused"]] == ["wrong-results", "wrong-results", "disposed"]
+    assert len(warnings) == 1
+
+
+def test_they_are_tried_again_after_a_hundred_runs(page: Page, site: Site, backend: str) -> None:
+    """And where one fails then, no run gives a result any more."""
+    warnings = open_anew(page, site, "tiny", backend)
+    pretend(page)
+    page.evaluate(f"() => {{ {BROKEN} }}")
+    script = """
+      const model = await bundle.load({ backend: argument, worker: false, canaries: 'all' });
+      let last;
+      for (let i = 0; i < 100; i++) last = await head(model, 2);
+      // The device breaks when the last run is over, before the page is idle.
+      broken = true;
+      const until = performance.now() + 20_000;
+      let refused;
+      do {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        refused = await outcome(head(model, 2));
+      } while (refused.value && performance.now() < until);
+      broken = false;
+      return { last, refused: [refused, await outcome(head(model, 2))] };
+    """
+    found = value(page, script, backend)
+    assert found["last"] == expected(2)
+    assert [refused["code"] for refused in found["refused"]] == ["wrong-results"] * 2
+    assert (len(warnings), "and 2 more" in warnings[0]) == (1, True)
+
+
+def test_the_bundles_page_shows_them(page: Page, site: Site) -> None:
+    open_anew(page, site, "tiny", "webgpu")
+    page.goto(f"{site.url}large-webgpu/")
+    page.get_by_text("Ready, on webgpu.").wait_for()
+    row = page.locator("#info tr", has_text="canaries")
+    assert "failed none" in row.inner_text()
