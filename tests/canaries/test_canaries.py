@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from gzip import compress
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
 from onnx_models import model, node, random
+from prepared_models import convolution, products
+from small_decoder import small_decoder
+from test_quantised_models import quantised
 from webnn_compile.bundle.render_device import render_device
 from webnn_compile.program.device_program import DeviceProgram
+from webnn_compile.system.cache import Cache
 from with_canaries import DRIVERS, checked_kernels, program_of, wrong_kernels
 
 
@@ -38,6 +44,46 @@ def test_right_drivers_pass(target: str) -> None:
     used = {launch.kernel for launch in program.launches}
     assert len(program.canaries) == len(used)
     assert wrong_kernels(program) == []
+
+
+def rows() -> onnx.ModelProto:
+    """Attention over a varying number of rows, and a mean of them."""
+    nodes = [
+        node("MatMul", ["x", "w"], ["q"]),
+        node("Transpose", ["q"], ["k"], perm=[0, 2, 1]),
+        node("MatMul", ["q", "k"], ["scores"]),
+        node("Softmax", ["scores"], ["shares"]),
+        node("MatMul", ["shares", "x"], ["mixed"]),
+        node("ReduceMean", ["mixed", "axis"], ["y"], keepdims=0),
+    ]
+    return model(nodes, {"x": ("n", "rows", 9)}, ["y"], {"w": random((9, 9)), "axis": np.asarray([1])}, 18)
+
+
+OTHERS: dict[str, tuple[Callable[[], onnx.ModelProto], dict[str, Any]]] = {
+    "float16": (network, {"precision": "f16"}),
+    "constants prepared at load": (convolution, {}),
+    "prepared float16": (products, {"precision": "f16"}),
+    "a decoder with states": (small_decoder, {}),
+    "quantised": (lambda: quantised("qdq-u8s8"), {}),
+    "sizes that vary": (rows, {"dims": {"n": (1, 2), "rows": (3, 90)}}),
+}
+
+
+@pytest.mark.parametrize("target", ["webgpu", "webgl"])
+@pytest.mark.parametrize("name", OTHERS)
+def test_right_drivers_pass_on_other_models(name: str, target: str) -> None:
+    """Nearly all kernels have one: few amplify rounding, where quanta are rounded."""
+    make, options = OTHERS[name]
+    program = program_of(make(), target, **options)
+    used = {launch.kernel for launch in program.launches}
+    assert len(used) - len(program.canaries) <= len(used) // 20
+    assert wrong_kernels(program) == []
+
+
+def test_kernels_that_run_at_load_have_one() -> None:
+    program = program_of(convolution(), "webgpu")
+    assert program.prepare
+    assert {c.launch for c in program.canaries} >= set(range(len(program.prepare)))
 
 
 @pytest.mark.parametrize("target", DRIVERS)
@@ -77,6 +123,30 @@ def test_damaged_kernels_fail(target: str, replacement: str) -> None:
         number = program.launches[canary.launch].kernel
         name = program.kernels[number].name
         assert name in wrong_kernels(damaged(program, number, STORES[target], replacement)), name
+
+
+def difference() -> onnx.ModelProto:
+    """A kernel of 105 elements, not of whole workgroups."""
+    return model([node("Sub", ["a", "b"], ["y"])], {"a": (3, 5, 7), "b": (3, 5, 7)}, ["y"])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "replacement"),
+    [(r"< 105\)", "< 104)"), (r"b0\[(.*)\] - b1\[(.*)\]", r"b1[\1] - b0[\2]"), (r"b1\[t0\]", "b1[t0 ^ 1]")],
+    ids=["the last element is missing", "operands are swapped", "neighbours are swapped"],
+)
+def test_small_mistakes_fail(pattern: str, replacement: str) -> None:
+    program = program_of(difference(), "webgpu")
+    assert wrong_kernels(program) == []
+    assert wrong_kernels(damaged(program, 0, pattern, replacement)) == ["sub"]
+
+
+def test_one_kernel_has_one_canary_from_the_cache() -> None:
+    cache = Cache(None)
+    programs = [program_of(network(), "webgpu", cache=cache) for _ in range(2)]
+    assert programs[0].canaries == programs[1].canaries
+    kernels = [programs[0].launches[c.launch].kernel for c in programs[0].canaries]
+    assert len(set(kernels)) == len(kernels)
 
 
 def test_they_are_few_bytes() -> None:
