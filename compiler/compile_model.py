@@ -30,7 +30,7 @@ from .pictures.formats import FORMATS, PICTURES, FormatLike
 from .sounds.formats import SOUNDS, SoundLike
 from .system.cache import open_cache
 from .tokenizers.encode import TakingText
-from .tokenizers.take_text import parse_text
+from .tokenizers.take_text import TextOptions, parse_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,6 +69,7 @@ def compile(
     answers: Sequence[AnswerLike] = (),
     labels: str | Path | Sequence[str] | None = None,
     text: str | Path | None = None,
+    chat_template: str | Path | None = None,
     states: Sequence[str] | None = None,
     given: Sequence[str] = (),
     generate: bool | str = False,
@@ -99,19 +100,20 @@ def compile(
     rate (`webnn_compile.sounds.prepare.samples_of` makes such). `answers`, as --answer has them, are what runs return
     in place of outputs, with `labels`: a file, or a list. `text` is a tokenizer.json, as --text has it (extra
     `[text]`): runs take `text`, a string or a list of strings and pairs of them, in place of the inputs of tokens,
-    int64 or int32 [batch, length]. `states` are pairs INPUT=OUTPUT, perhaps with wildcards, of what outlives a run: the
-    output of one run is the input of the next, and no input or output any more (`reset`, `position`, `save_state`,
-    `load_state`, `rewind`, `session` of the result); by default the caches of decoders, by their usual names; () for
-    none. Masks and positions that follow from them are no inputs either, but for those in `given`. "native" and "c"
-    run on so many `threads`, with the same results. `fast_math` allows algorithms that round otherwise than the
-    model's own operators, for convolutions up to 1e-3 of the largest result. `precision` "f16" rounds large
+    int64 or int32 [batch, length]. `chat_template` is the file of the template by which `generate` takes messages,
+    where it is not beside the tokenizer. `states` are pairs INPUT=OUTPUT, perhaps with wildcards, of what outlives a
+    run: the output of one run is the input of the next, and no input or output any more (`reset`, `position`,
+    `save_state`, `load_state`, `rewind`, `session` of the result); by default the caches of decoders, by their usual
+    names; () for none. Masks and positions that follow from them are no inputs either, but for those in `given`.
+    "native" and "c" run on so many `threads`, with the same results. `fast_math` allows algorithms that round otherwise
+    than the model's own operators, for convolutions up to 1e-3 of the largest result. `precision` "f16" rounds large
     constants to float16, and on "webgpu", "opencl" and "cuda" tensors between kernels; sums are float32 everywhere.
-    "tf32", on "cuda", rounds operands of large products to ten bits of fraction. "f16-fast": as `--precision` of
-    the command line. `activations`, "model", "f32" or "int8": as `--activations` of the command line. With `cache`,
-    kernels of earlier calls come from the user's cache folder. `compile_memory`, in bytes, is what compiling may
-    take, by estimate; by default three quarters of the machine's memory. `records` are files of webnn-tune, whose
-    schedules are used where they fit; `for_device` is the device that counts among theirs, by its name or part of
-    it. Raises InputError and UnsupportedError.
+    "tf32", on "cuda", rounds operands of large products to ten bits of fraction. "f16-fast": as `--precision` of the
+    command line. `activations`, "model", "f32" or "int8": as `--activations` of the command line. With `cache`, kernels
+    of earlier calls come from the user's cache folder. `compile_memory`, in bytes, is what compiling may take, by
+    estimate; by default three quarters of the machine's memory. `records` are files of webnn-tune, whose schedules are
+    used where they fit; `for_device` is the device that counts among theirs, by its name or part of it. Raises
+    InputError and UnsupportedError.
     """
     remote = target.startswith(PREFIX)
     name = parse_remote(target)[1] if remote else target
@@ -128,7 +130,7 @@ def compile(
         SOUNDS.by_input(sounds or {}),
         answers_of(answers),
         labels_of(labels),
-        None if text is None else parse_text(text),
+        _text(text, chat_template),
         generate=_generate(generate),
         fast_math=fast_math,
         precision=precision,
@@ -148,7 +150,7 @@ def compile(
     compiled = compile_remote(target, optimised, work) if remote else row.compile(row.lower(optimised, work), work)
     work.cache.trim()
     if work.generation:
-        return Generating(compiled, work.generation[0], None if options.text is None else options.text.tokenizer)
+        return Generating(compiled, work.generation[0], options.text)
     answering = Answering(compiled, work.answers) if work.answers else compiled
     return TakingText(answering, work.text[0]) if work.text else answering
 
@@ -176,6 +178,7 @@ def build_bundle(
     answers: Sequence[AnswerLike] = (),
     labels: str | Path | Sequence[str] | None = None,
     text: str | Path | None = None,
+    chat_template: str | Path | None = None,
     states: Sequence[str] | None = None,
     given: Sequence[str] = (),
     generate: bool | str = False,
@@ -205,7 +208,7 @@ def build_bundle(
         SOUNDS.by_input(sounds or {}),
         answers_of(answers),
         labels_of(labels),
-        None if text is None else parse_text(text),
+        _text(text, chat_template),
         generate=_generate(generate),
         targets=bundled_targets() if targets is None else (targets,) if isinstance(targets, str) else tuple(targets),
         fast_math=fast_math,
@@ -230,6 +233,12 @@ def build_bundle(
         if out is None:
             return build_manifest(path, options, lambda _: None)
         return _write_bundle(path, Path(out), options, force=force)
+
+
+def _text(text: str | Path | None, chat_template: str | Path | None) -> TextOptions | None:
+    if text is None and chat_template is not None:
+        raise InputError(f"chat_template={str(chat_template)!r} is for messages: give text= and generate=, too")
+    return None if text is None else parse_text(text, chat_template)
 
 
 def _generate(given: bool | str) -> GenerateOptions | None:

@@ -13,15 +13,18 @@ from compiled import ROOT, compile_site
 from devices import value
 from documentation import blocks, documented_policy
 from harness import open_page
-from made_tokenizers import need_package, written
+from made_tokenizers import need_package, write_talker, written
 from played_generation import (
+    CHATTING,
     END,
     KEPT,
     SIZES,
     STOP,
+    TALK,
     TOKENS,
     WRITING,
     argument,
+    check_chatting,
     check_kept,
     check_tokens,
     check_writing,
@@ -82,9 +85,37 @@ def test_text_is_that_of_python(page: Page, writer: Path, writing: Site) -> None
     check_writing(value(page, WRITING, argument() | {"stop": STOP, "end": END}), made, STOP, END)
 
 
+def test_answers_to_messages_are_those_of_python(
+    page: Page, writer: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Under a strict policy: the template is interpreted."""
+    folder = tmp_path_factory.mktemp("talker")
+    write_talker(folder)
+    need_package("jinja")
+    package = ("--tokenizers", str(need_package()), "--text", str(folder / "tokenizer.json"))
+    compile_site(writer / "writer.onnx", folder / "site", *SIZES, "--generate", "", "--targets", "wasm", *package)
+    made = webnn_compile.compile(
+        writer / "writer.onnx", generate=True, dims={"sequence_length": (1, 4)}, text=folder / "tokenizer.json"
+    )
+    with serve(folder / "site", headers={"Content-Security-Policy": POLICY}) as site:
+        open_page(page, site)
+        check_chatting(value(page, CHATTING, argument() | {"talk": TALK}), made)
+        *_, documented = (b.text for b in blocks(ROOT / "docs" / "generate.md") if b.language == "js")
+        messages = value(page, f"const model = await bundle.load(); {documented} return messages;", {})
+        assert messages[1]["content"] == "".join(made.generate(messages=messages[:1], max_tokens=20))
+        page.goto(f"{site.url}bundle/index.html")
+        page.get_by_label("Prompt").fill("hello")
+        set_number(page, "maxTokens", 6)
+        set_number(page, "temperature", 0)
+        page.get_by_role("button", name="Generate").click()
+        page.locator("#status").filter(has_text=re.compile("^Done, on wasm: [0-9]+ pieces")).wait_for()
+        answer = "".join(made.generate(messages=[{"role": "user", "content": "hello"}], max_tokens=6))
+        assert page.text_content("#written") == f"hello\n\n{answer}"
+
+
 def test_documented_scripts(page: Page, writing: Site) -> None:
     """The ten tokens of the second script of docs/generate.md are those of the first."""
-    first, second, third = (b.text for b in blocks(ROOT / "docs" / "generate.md") if b.language == "js")
+    first, second, third, _ = (b.text for b in blocks(ROOT / "docs" / "generate.md") if b.language == "js")
     open_page(page, writing)
     script = f"""
       const model = await bundle.load();

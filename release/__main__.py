@@ -18,9 +18,8 @@ from pathlib import Path
 from .bill_of_materials import write_bill
 
 ROOT = Path(__file__).resolve().parent.parent
-TOKENIZERS = Path("node_modules/@huggingface/tokenizers")
-"""The package that the wheel has a copy of, which bundles with text need."""
-COPIED = ("LICENSE", "package.json", "dist/tokenizers.min.mjs")
+COPIED = {"tokenizers": "dist/tokenizers.min.mjs", "jinja": "dist/index.js"}
+"""The packages of npm that the wheel has copies of, which bundles with text need, and their scripts."""
 PLUGIN = "examples/vite-plugin-webnn-compile"
 MODE, EXECUTABLE, UMASK = 0o644, 0o755, 0o022
 
@@ -53,10 +52,13 @@ def commit_time() -> int:
 
 
 def copy_sources(to: Path) -> None:
-    """Copies what git tracks, as it stands in the working tree, and the package of tokenizers below compiler/."""
+    """Copies what git tracks, as it stands in the working tree, and the packages of COPIED below compiler/."""
     names = call(["git", "ls-files", "-z"]).split("\0")
     files = {ROOT / name: to / name for name in names if name and (ROOT / name).is_file()}
-    files |= {ROOT / TOKENIZERS / name: to / "compiler" / "tokenizers_js" / name for name in COPIED}
+    for package, script in COPIED.items():
+        folder = ROOT / "node_modules" / "@huggingface" / package
+        parts = ("LICENSE", "package.json", script)
+        files |= {folder / name: to / "compiler" / f"{package}_js" / name for name in parts}
     for source, copy in files.items():
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, copy)

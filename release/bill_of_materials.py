@@ -47,7 +47,8 @@ def write_bill(wheel: Path, source: Path, epoch: int) -> Path:
         hashes=[HashType(alg=HashAlgorithm.SHA_256, content=digest)],
     )
     required = [of_requirement(Requirement(text)) for text in described.get_all("Requires-Dist") or ()]
-    parts = [*merged(required), of_tokenizers(source), of_page()]
+    copied = sorted((source / "compiler").glob("*_js/package.json"))
+    parts = [*merged(required), *map(of_npm, copied), of_page()]
     bom = Bom(components=parts, serial_number=uuid5(NAMESPACE_URL, f"sha256:{digest}"))
     bom.metadata = BomMetaData(component=root, timestamp=datetime.fromtimestamp(epoch, UTC))
     bom.register_dependency(root, parts)
@@ -89,8 +90,9 @@ def merged(required: Iterable[Component]) -> Iterator[Component]:
     return iter(found.values())
 
 
-def of_tokenizers(source: Path) -> Component:
-    described = json.loads((source / "compiler" / "tokenizers_js" / "package.json").read_text(encoding="utf-8"))
+def of_npm(described_by: Path) -> Component:
+    """A package of npm that the wheel has a copy of, by its package.json."""
+    described = json.loads(described_by.read_text(encoding="utf-8"))
     group, _, name = described["name"].partition("/")
     version = described["version"]
     address = PackageURL("npm", namespace=group, name=name, version=version)

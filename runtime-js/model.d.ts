@@ -475,21 +475,6 @@ export interface GenerateOptions extends Sampling {
   logprobs?: boolean;
 }
 
-// </generate>
-// <pieces>
-export interface GenerateOptions {
-  /**
-   * The prompt in place of `ids`: `generate` gives pieces of text, of whole characters, and in `stop` there may be strings; what
-   * may be the beginning of one waits. '' with `resume` goes on with the text of the tokens before.
-   */
-  text?: string;
-}
-
-export interface Kept {
-  generate(options: GenerateOptions & { text: string }): AsyncGenerator<string, void, undefined>;
-}
-// </pieces>
-// <generate>
 export interface RunOptions {
   /** How the token that a run gives is chosen: by default it is the likeliest. */
   sampling?: Sampling;
@@ -520,6 +505,43 @@ interface CommonInfo {
   perToken?: PerToken;
 }
 // </generate>
+// <pieces>
+export interface GenerateOptions {
+  /**
+   * The prompt in place of `ids`: `generate` gives pieces of text, of whole characters, and in `stop` there may be strings; what
+   * may be the beginning of one waits. '' with `resume` goes on with the text of the tokens before.
+   */
+  text?: string;
+}
+
+export interface Kept {
+  generate(options: GenerateOptions & { text: string }): AsyncGenerator<string, void, undefined>;
+}
+// </pieces>
+// <chat>
+/** A turn of a conversation: `role` is 'user', 'assistant' or 'system', or another one that the model's chat template knows. */
+export interface Message {
+  readonly role: string;
+  readonly content: string;
+}
+
+export interface GenerateOptions {
+  /**
+   * The whole conversation in place of `text`: the model's chat template makes the prompt of it, and `generate` gives pieces of the
+   * answer. Not together with `resume`.
+   */
+  messages?: readonly Message[];
+}
+
+export interface Kept {
+  generate(options: GenerateOptions & { messages: readonly Message[] }): AsyncGenerator<string, void, undefined>;
+}
+
+interface CommonInfo {
+  /** Whether `generate` takes messages. */
+  messages?: boolean;
+}
+// </chat>
 
 export interface Model {
   /** Name, dtype and shape of each input, in the model's order. */

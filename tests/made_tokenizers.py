@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from chat_templates import TEMPLATES, TOKENS
 from node_programs import ROOT
 from onnx import TensorProto, helper
 from onnx_models import node, random
@@ -229,11 +231,18 @@ def tokens_of(kind: str, texts: list[Any], most: int, *, length: int | None = No
         yield {"ids": e.ids, "mask": e.attention_mask, "types": e.type_ids}
 
 
-def need_package() -> Path:
-    """The folder of @huggingface/tokenizers; skips where it is missing, and fails where CI=true."""
-    folder = ROOT / "node_modules" / "@huggingface" / "tokenizers"
+def write_talker(folder: Path) -> None:
+    """A tokenizer, and beside it a chat template that names special tokens, which the tokenizer adds to text, too."""
+    (folder / "tokenizer.json").write_text(written("llama2"))
+    config = {"chat_template": TEMPLATES["mistral"], **TOKENS}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+
+
+def need_package(name: str = "tokenizers") -> Path:
+    """The folder of a package of @huggingface; skips where it is missing, and fails where CI=true."""
+    folder = ROOT / "node_modules" / "@huggingface" / name
     if not folder.is_dir():
-        message = "no @huggingface/tokenizers: run `npm install` in the repository"
+        message = f"no @huggingface/{name}: run `npm install` in the repository"
         if os.environ.get("CI") == "true":
             pytest.fail(message)
         pytest.skip(message)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from chat_templates import messages_of
 from decoders.tiny import Passed
 from generation.test_generate import PROMPT, SAMPLED, expected
 from small_decoder import POSITIONS, WORDS, small_decoder
@@ -276,4 +277,42 @@ def check_writing(found: Any, made: Any, stop: str, end: int) -> None:
         *["text: leave ids and logprobs out: pieces of text are no tokens"] * 2,
         "stop: a string of it is empty",
         "stop: a is no token",
+    ]
+
+
+TALK = messages_of([("user", "hello don't"), ("assistant", "fox"), ("user", " 3.14 ")])
+
+CHATTING = (
+    OPEN
+    + """
+  const { talk } = argument;
+  found.takes = model.info().messages;
+  found.answer = (await all(model.generate({ messages: talk, maxTokens: 20 }))).join('');
+  found.position = model.position;
+  found.more = (await all(model.generate({ text: '', resume: true, maxTokens: 5 }))).join('');
+  found.again = (await all(model.generate({ messages: talk.slice(0, 1), maxTokens: 8, stop: ['\\n'] }))).join('');
+  found.wrong = [];
+  for (const more of [{ text: 'x' }, { ids: [1] }, { resume: true }, { messages: talk.slice(1) }, { messages: 'x' }])
+    found.wrong.push((await failure(() => model.generate({ messages: talk, ...more })))?.message);
+  found.name = (await failure(() => model.generate({ messages: talk.slice(1) }))).name;
+  await model.dispose();
+  return found;
+"""
+)
+
+
+def check_chatting(found: Any, made: Any) -> None:
+    """Answers to `talk` are those of `made`, the same model in this process."""
+    assert found["takes"] is True
+    assert found["answer"] == "".join(made.generate(messages=TALK, max_tokens=20))
+    assert found["answer"]
+    assert found["position"] == made.position
+    assert found["more"] == "".join(made.generate(text="", resume=True, max_tokens=5))
+    assert found["again"] == "".join(made.generate(messages=TALK[:1], max_tokens=8, stop=["\n"]))
+    assert found["name"] == "RangeError"
+    assert found["wrong"] == [
+        *["messages: leave text, ids and resume out: a template makes the whole conversation"] * 3,
+        "messages: the model's chat template refuses them: "
+        "Conversation roles must alternate user/assistant/user/assistant/...",
+        "messages: expected an array of one message at least, each { role, content } of two strings, got string",
     ]

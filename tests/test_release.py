@@ -84,7 +84,8 @@ def test_the_wheel_has_the_date_of_the_commit(
     (tmp_path / "wheel").write_bytes(data)
     entries = ZipFile(tmp_path / "wheel").infolist()
     assert {entry.date_time for entry in entries} == {(2026, 2, 3, 4, 5, 6)}
-    assert "webnn_compile/tokenizers_js/dist/tokenizers.min.mjs" in {entry.filename for entry in entries}
+    files = {"webnn_compile/tokenizers_js/dist/tokenizers.min.mjs", "webnn_compile/jinja_js/dist/index.js"}
+    assert files <= {entry.filename for entry in entries}
     assert not [entry.filename for entry in entries if "left_" in entry.filename]
     assert bill["metadata"]["timestamp"] == "2026-02-03T04:05:06+00:00"
 
@@ -111,9 +112,12 @@ def test_the_bill_has_what_the_wheel_requires(bill: dict[str, Any]) -> None:
     for texts in PROJECT["optional-dependencies"].values():
         assert {Requirement(text).name for text in texts} - {"webnn-compile"} <= set(listed)
     assert listed["playwright"]["scope"] == "optional"
-    packed = json.loads((ROOT / "node_modules" / "@huggingface" / "tokenizers" / "package.json").read_text())
-    copied = next(p for p in bill["components"] if p["bom-ref"].startswith("pkg:npm/"))
-    assert (copied["version"], copied["group"]) == (packed["version"], "@huggingface")
+    copied = {p["name"]: (p["version"], p["group"]) for p in bill["components"] if p["bom-ref"].startswith("pkg:npm/")}
+    packages = {
+        name: ROOT / "node_modules" / "@huggingface" / name / "package.json" for name in ("tokenizers", "jinja")
+    }
+    packed = {name: json.loads(path.read_text())["version"] for name, path in packages.items()}
+    assert copied == {name: (version, "@huggingface") for name, version in packed.items()}
 
 
 def test_the_bill_has_what_the_compile_page_ships(bill: dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ from .manifest import SHARD_BYTES, Manifest, make_manifest
 from .packaging import ESM, FORMATS, Packaging
 from .place_memory import MemoryLayout, place_memory
 from .sign_files import check_signature, public_key
-from .tokenizer_package import TokenizerPackage, find_package
+from .text_packages import JINJA, TextPackage, find_package
 from .write_bundle import BUNDLE, render_bundle, render_files, write_bundle
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "BYTE_VARIANTS",
     "ESM",
     "FORMATS",
+    "JINJA",
     "SHARD_BYTES",
     "VARIANTS",
     "Artifact",
@@ -44,7 +45,7 @@ __all__ = [
     "MemoryLayout",
     "Packaging",
     "TensorSpec",
-    "TokenizerPackage",
+    "TextPackage",
     "WasmArtifact",
     "WrittenFile",
     "check_free",

@@ -130,7 +130,8 @@ class BundledText:
 class BundledGeneration:
     """A decoder that gives tokens: `ids` is its input of them, of at most `longest` in a run, `vocabulary` how many
     there are, `top` of how many it gives the probabilities; those of `end` end a text. `inputs` are those that say how
-    a token is chosen, by name with their roles (runtime-js/load/generate.js)."""
+    a token is chosen, by name with their roles (runtime-js/load/generate.js). `chat` makes text of messages, as JSON,
+    empty where the model has no template of them (runtime-js/generate/chat.js)."""
 
     ids: str
     longest: int
@@ -138,6 +139,7 @@ class BundledGeneration:
     top: int
     end: tuple[int, ...]
     inputs: Mapping[str, str]
+    chat: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

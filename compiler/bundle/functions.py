@@ -22,6 +22,7 @@ from .render_entry import render_functions_entry
 from .render_snippets import render_functions_snippets
 from .render_types import render_function_types
 from .share_weights import share_weights
+from .text_packages import text_package_files
 from .write_bundle import BUNDLE, PACKAGE, PAGE, finished, optional_parts
 
 _NAME = re.compile(r"[a-z][A-Za-z0-9_]*")
@@ -122,10 +123,9 @@ def _files(
     sources["index.html"] = isolate_page(page) if isolation else page
     merged = merge_modules(sources)
     runtime = link_runtime(merged, ("load.js", *PAGE))
-    package = packaging.tokenizers.files if packaging.tokenizers is not None else ()
     errors = [name for name in exported_names(sources["errors.js"]) if name[0].isupper()]
     by_name = {f.name: manifest for f, manifest in zip(functions, manifests, strict=True)}
-    entry = render_functions_entry(by_name, runtime, errors, packaging.base_url, next(iter(package), None))
+    entry = render_functions_entry(by_name, runtime, errors, packaging.base_url, packaging.text_packages)
     templates = {
         a.name: (a, keep_sections(whole["model.d.ts"], [*optional_parts(a), *packaging.parts])) for a in artifacts
     }
@@ -134,7 +134,7 @@ def _files(
     yield BundleFile("model.d.ts", types.encode(), "types")
     yield BundleFile("package.json", PACKAGE, "entry")
     yield BundleFile("index.html", relink(merged["index.html"], runtime.__getitem__).encode(), "page")
-    yield from (*runtime.values(), *package, *golden.values())
+    yield from (*runtime.values(), *text_package_files(packaging.text_packages), *golden.values())
     if isolation:
         yield from isolation_files(sources)
     for manifest in manifests:

@@ -21,7 +21,7 @@ _PARTS = (
 _PART = re.compile(r"^export (?:\{ (?:\w+ as )?(\w+) \} from .*|const (\w+) = [^;]*;)\n", re.MULTILINE)
 
 _SECTION = re.compile(
-    r"^ *// <(canaries|states|functions|generate|pieces|signature)>\n(.*?)^ *// </\1>\n", re.MULTILINE | re.DOTALL
+    r"^ *// <(canaries|states|functions|generate|pieces|chat|signature)>\n(.*?)^ *// </\1>\n", re.MULTILINE | re.DOTALL
 )
 
 

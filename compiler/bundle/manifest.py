@@ -101,7 +101,7 @@ def make_manifest(artifact: Artifact, shard_bytes: int = SHARD_BYTES, bounds: Se
         fields["text"] = _text(artifact.text, artifact)
     if (g := artifact.generation) is not None:
         own = {"ids": g.ids, "longest": g.longest, "vocabulary": g.vocabulary, "top": g.top, "end": list(g.end)}
-        fields["generate"] = own
+        fields["generate"] = own | ({"chat": dict(g.chat)} if g.chat else {})
     if artifact.answers:
         fields["answers"] = [_answer(artifact, answer, labels) for answer in artifact.answers]
     files = (*(file for _, own in backends for file in own), *shards.values(), *labels, *tokenizers)

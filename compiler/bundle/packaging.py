@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from ..errors import InputError
 from .compress_files import CODINGS, check_codings
 from .sign_files import read_key
-from .tokenizer_package import TokenizerPackage
+from .text_packages import TextPackage
 
 FORMATS = ("esm", "iife", "npm")
 
@@ -34,8 +34,8 @@ class Packaging:
     does the bundle's page. `base_url`, where it is not empty, is where the model's files are, and ends with a slash.
     `compress` are the codings, of CODINGS, in which files stand beside themselves. `licence` is what the model's file
     says of it, and `facts` the rest of what the bundle's page has from there, by name.
-    `tokenizers` is the package that makes tokens of text and text of tokens. `sign` is the file of the private key that
-    signs the list of files."""
+    `text_packages` make tokens of text, text of tokens, and text of messages. `sign` is the file of the private key
+    that signs the list of files."""
 
     format: str = "esm"
     global_name: str | None = None
@@ -44,7 +44,7 @@ class Packaging:
     compress: tuple[str, ...] = ()
     licence: str = ""
     facts: tuple[tuple[str, str], ...] = ()
-    tokenizers: TokenizerPackage | None = None
+    text_packages: tuple[TextPackage, ...] = ()
     sign: Path | None = None
 
     def check(self, *, isolation: bool = False) -> None:

@@ -9,6 +9,7 @@ from ..text.escape import js_literal
 from .files import MARKER, BundleFile
 from .manifest import Manifest
 from .merge_modules import COMMON
+from .text_packages import TextPackage, import_packages
 
 Locate = Callable[[str], str]
 """The expression of a file's URL, by the file's name."""
@@ -19,10 +20,10 @@ def render_entry(
     runtime: Mapping[str, BundleFile],
     errors: Sequence[str],
     base: str = "",
-    tokenizers: BundleFile | None = None,
+    packages: Sequence[TextPackage] = (),
 ) -> str:
     """The source of model.js; `errors` are the names of the classes of errors. The model's files lie beside it, or
-    where `base` says; scripts, also the one of `tokenizers`, lie beside it."""
+    where `base` says; scripts, also those of `packages`, lie beside it."""
     locate = at_base(base) if base else _beside_module
     lines = [
         MARKER,
@@ -34,7 +35,7 @@ def render_entry(
         "",
         f"const manifest = {render_manifest(manifest, locate)};",
         "",
-        render_load("export const", "start", f"() => import('./{tokenizers.name}')" if tokenizers else None),
+        render_load("export const", "start", import_packages(packages)),
         "export const cache = cacheOf(manifest);",
     ]
     return "\n".join(lines) + "\n"
@@ -45,11 +46,12 @@ def render_functions_entry(
     runtime: Mapping[str, BundleFile],
     errors: Sequence[str],
     base: str = "",
-    tokenizers: BundleFile | None = None,
+    packages: Sequence[TextPackage] = (),
 ) -> str:
     """As `render_entry`, of several models by name."""
     locate = at_base(base) if base else _beside_module
-    package = f", () => import('./{tokenizers.name}')" if tokenizers else ""
+    imports = import_packages(packages)
+    package = "" if imports is None else f", {imports}"
     lines = [
         MARKER,
         f"import {{ cacheOf as $cacheOf, functionsOf as $functionsOf, load as $load }} from "
@@ -67,9 +69,9 @@ def render_functions_entry(
     return "\n".join(lines) + "\n"
 
 
-def render_load(declaration: str, start: str, tokenizers: str | None) -> str:
-    """The public `load`; `tokenizers` is the function that gives the package, in a promise or not."""
-    more = "" if tokenizers is None else f", {tokenizers}"
+def render_load(declaration: str, start: str, packages: str | None) -> str:
+    """The public `load`; `packages` is the function that gives what they export, in a promise or not."""
+    more = "" if packages is None else f", {packages}"
     return f"{declaration} load = (options) => {start}(manifest, options{more});"
 
 

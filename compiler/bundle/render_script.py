@@ -11,7 +11,7 @@ from .manifest import Manifest
 from .merge_modules import variable_of
 from .merge_script import RUNTIME, merge_page, merge_script
 from .render_entry import at_base, render_load, render_manifest
-from .tokenizer_package import TokenizerPackage
+from .text_packages import TextPackage, inline_packages
 
 _MODULE = '<script type="module" src="./page.js"></script>'
 
@@ -27,7 +27,7 @@ def render_script(
     errors: Sequence[str],
     name: str,
     base: str = "",
-    tokenizers: TokenizerPackage | None = None,
+    packages: Sequence[TextPackage] = (),
 ) -> str:
     """The source of a script that defines the global `name`. In a worker that the runtime starts it is the worker's.
     The model's files lie beside it, or where `base` says."""
@@ -36,7 +36,7 @@ def render_script(
         *_start(sources, "load_script.js", _OWN + _SOURCE),
         "if (!model) return undefined;",
         f"const manifest = (at) => ({render_manifest(manifest, locate)});",
-        *_exports("load_script.js", errors, "manifest(String)", tokenizers),
+        *_exports("load_script.js", errors, "manifest(String)", packages),
     ]
     return f"{MARKER}\n{_defined(name, lines, errors)}"
 
@@ -46,7 +46,7 @@ def render_whole(
     sources: Mapping[str, str],
     errors: Sequence[str],
     name: str | None,
-    tokenizers: TokenizerPackage | None = None,
+    packages: Sequence[TextPackage] = (),
 ) -> str:
     """As `render_script`, with all files of the model inside; without a name it is an ES module. Its workers are of a
     script without these files."""
@@ -54,7 +54,7 @@ def render_whole(
     lines = [
         *_start(sources, "load.js", _SOURCE),
         f"const manifest = {render_manifest(manifest, files.__getitem__)};",
-        *_exports("load.js", errors, "manifest", tokenizers),
+        *_exports("load.js", errors, "manifest", packages),
     ]
     if name is not None:
         return f"{MARKER}\n{_defined(name, lines, errors)}"
@@ -65,9 +65,10 @@ def _start(sources: Mapping[str, str], root: str, meta: str) -> list[str]:
     return [f"{merge_script(sources, (root, 'errors.js'))}const model = {RUNTIME}({{ {meta} }});"]
 
 
-def _exports(root: str, errors: Sequence[str], manifest: str, tokenizers: TokenizerPackage | None) -> list[str]:
+def _exports(root: str, errors: Sequence[str], manifest: str, packages: Sequence[TextPackage]) -> list[str]:
     own = f"model.{variable_of(root)}"
-    package = [] if tokenizers is None else [f"const tokenizers = {tokenizers.function};"]
+    inside = inline_packages(packages)
+    package = [] if inside is None else [f"const tokenizers = {inside};"]
     return [
         f"const {{ {', '.join(errors)} }} = model.{variable_of('errors.js')};",
         *package,

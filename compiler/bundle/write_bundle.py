@@ -23,6 +23,7 @@ from .render_script import render_page_script, render_script, render_script_page
 from .render_types import render_types, types_of_script
 from .sign_files import sign_files
 from .single_file import PAGE_GLOBAL, check_inline, render_single_page
+from .text_packages import text_package_files
 
 PACKAGE = b'{ "type": "module", "main": "./model.js", "types": "./model.d.ts" }\n'
 """In Node.js scripts are modules where the nearest package.json says so, which may be that of a CommonJS project. Tools
@@ -76,6 +77,8 @@ def optional_parts(artifact: Artifact) -> Iterator[str]:
         yield from ("generate", "offerGenerating")
         if artifact.text is not None:
             yield "pieces"
+        if artifact.generation.chat:
+            yield "chat"
     if artifact.tokenizers:
         yield "tokenizers"
     if artifact.text is not None:
@@ -137,13 +140,13 @@ def _module_files(
     """ES modules."""
     merged = merge_modules(sources)
     runtime = link_runtime(merged, ("load.js", *PAGE))
-    package = packaging.tokenizers.files if packaging.tokenizers is not None else ()
-    entry = render_entry(manifest, runtime, _classes(sources), packaging.base_url, next(iter(package), None))
+    packages = packaging.text_packages
+    entry = render_entry(manifest, runtime, _classes(sources), packaging.base_url, packages)
     yield BundleFile("model.js", entry.encode(), "entry")
     yield BundleFile("model.d.ts", types.encode(), "types")
     yield BundleFile("package.json", PACKAGE, "entry")
     yield BundleFile("index.html", relink(merged["index.html"], runtime.__getitem__).encode(), "page")
-    yield from (*runtime.values(), *package)
+    yield from (*runtime.values(), *text_package_files(packages))
 
 
 def _script_files(
@@ -153,7 +156,7 @@ def _script_files(
     name = packaging.global_of(artifact.name)
     looks = link_runtime(sources, ("page.css", "page.svg"))
     script = render_page_script(sources, name)
-    entry = render_script(manifest, sources, _classes(sources), name, packaging.base_url, packaging.tokenizers)
+    entry = render_script(manifest, sources, _classes(sources), name, packaging.base_url, packaging.text_packages)
     yield BundleFile("model.js", entry.encode(), "entry")
     yield BundleFile("model.d.ts", types_of_script(types, name).encode(), "types")
     yield BundleFile("index.html", render_script_page(sources["index.html"], looks, script).encode(), "page")
@@ -169,7 +172,7 @@ def _whole_files(
     classes = _classes(sources)
 
     def whole(name: str | None) -> str:
-        return render_whole(manifest, sources, classes, name, packaging.tokenizers)
+        return render_whole(manifest, sources, classes, name, packaging.text_packages)
 
     page = render_single_page(sources["index.html"], sources, whole(PAGE_GLOBAL))
     yield BundleFile("model.js", whole(name).encode(), "entry")

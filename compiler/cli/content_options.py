@@ -94,6 +94,13 @@ _OPTIONS = (
         "INPUT is the one of tokens where it has no usual name, such as input_ids.",
     ),
     click.option(
+        "--chat-template",
+        type=FILE,
+        metavar="FILE",
+        help="The template of Jinja that makes text of messages, with --generate and --text: by default "
+        "chat_template.jinja or the chat_template of tokenizer_config.json beside the tokenizer.",
+    ),
+    click.option(
         "--pool",
         type=click.Choice(POOLS),
         help="Return one vector of a text in place of an output of one for each token: their mean, the first one's or "
@@ -141,6 +148,7 @@ def content_options(command: Callable[..., None]) -> Callable[..., None]:
         answers: tuple[Answer, ...],
         labels: Path | None,
         text: str | None,
+        chat_template: Path | None,
         pool: str | None,
         normalise: bool,
         tokenizers: Path | None,
@@ -149,7 +157,9 @@ def content_options(command: Callable[..., None]) -> Callable[..., None]:
         with explained(debug=bool(others.get("debug"))):
             if pool is not None or normalise:
                 answers = (*answers, Answer(Embed(normalise, pool)))
-            read = None if text is None else parse_text(text)
+            if chat_template is not None and (text is None or others.get("generate") is None):
+                raise InputError(f"--chat-template {chat_template} is for messages: give --generate and --text, too")
+            read = None if text is None else parse_text(text, chat_template)
             content = Content(dict(pictures), dict(sounds), answers, labels_of(labels), read, tokenizers)
         command(content=content, **others)
 

@@ -32,6 +32,7 @@ ABSENT = (
     "report",
     "compile_page/licences",
     "tokenizers_js",
+    "jinja_js",
 )
 """Folders of the compiler that no page can use."""
 LATER: Mapping[str, tuple[str, ...]] = {

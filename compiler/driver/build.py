@@ -41,7 +41,7 @@ from ..tensor.program import Rewritten
 from ..text.printable import printable
 from .build_wasm import memory_bytes
 from .bundle_generation import bundled_generation
-from .bundle_text import bundled_text, tokenizer_package
+from .bundle_text import bundled_text, text_packages
 from .cpu_target import CpuTarget, run_native
 from .draw_runs import kept_of
 from .limit_memory import lower_limits, page_memory
@@ -247,8 +247,8 @@ def packaging_of(model: Source, work: Work) -> Packaging:
     takes as much memory as to import it."""
     with work.timed("import"):
         card = describe_model(model, work.options.inputs)
-    package = tokenizer_package(work.options)
-    return replace(work.options.packaging, licence=card.licence, facts=tuple(card.facts()), tokenizers=package)
+    packages = text_packages(work.options)
+    return replace(work.options.packaging, licence=card.licence, facts=tuple(card.facts()), text_packages=packages)
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,14 +62,14 @@ def build_functions(
             raise kind(f"{function.name}: {error}") from error
         bundled.append(made)
     shared = functions[0].options
-    tokenizers = next((f.packaging.tokenizers for f in bundled if f.packaging.tokenizers is not None), None)
+    packages = tuple(dict.fromkeys(package for f in bundled for package in f.packaging.text_packages))
     phase("write")
     files = write_functions(
         bundled,
         out,
         force=shared.force,
         isolation=shared.coop_coep,
-        packaging=replace(shared.packaging, tokenizers=tokenizers),
+        packaging=replace(shared.packaging, text_packages=packages),
     )
     for report in reports.values():
         report.files = files

@@ -14,4 +14,9 @@ def bundled_generation(work: Work) -> BundledGeneration | None:
     if not work.generation:
         return None
     (made,) = work.generation
-    return BundledGeneration(made.ids, made.longest, made.vocabulary, made.top, made.end, _ROLES)
+    return BundledGeneration(made.ids, made.longest, made.vocabulary, made.top, made.end, _ROLES, _chat(work))
+
+
+def _chat(work: Work) -> dict[str, object]:
+    chat = None if work.options.text is None else work.options.text.chat
+    return {} if chat is None else {"template": chat.text, "tokens": dict(chat.tokens)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..answers.formats import Decode
-from ..bundle import BundledText, TokenizerPackage, find_package
+from ..bundle import JINJA, BundledText, TextPackage, find_package
 from ..errors import InputError
 from ..tokenizers.take_text import NAME, Extent
 from ..tokenizers.tokenizer_file import TokenizerFile
@@ -11,11 +11,11 @@ from .options import Options
 from .work import Work
 
 
-def tokenizer_package(options: Options) -> TokenizerPackage | None:
-    """The package for the options' tokenizers, None where there are none. Raises InputError where it is not found, or
-    has not all that a tokenizer consists of."""
+def text_packages(options: Options) -> tuple[TextPackage, ...]:
+    """The package for the options' tokenizers, and the one for a chat template, where there are any. Raises InputError
+    where one is not found, or has not all that a tokenizer consists of."""
     if not options.takes_tokenizers:
-        return None
+        return ()
     package = find_package(options.tokenizers)
     own = () if options.text is None else (options.text.tokenizer,)
     for tokenizer in (*own, *(tokenizer for a in options.answers if (tokenizer := _of_answer(a.form)) is not None)):
@@ -25,7 +25,8 @@ def tokenizer_package(options: Options) -> TokenizerPackage | None:
                 f"{tokenizer.source}: @huggingface/tokenizers {package.version} has no {', '.join(lacking)}; take a "
                 "newer version of it, or make tokens yourself and pass them to run"
             )
-    return package
+    chats = options.generate is not None and options.text is not None and options.text.chat is not None
+    return (package, find_package(options.tokenizers, JINJA)) if chats else (package,)
 
 
 def _of_answer(form: object) -> TokenizerFile | None:

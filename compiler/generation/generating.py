@@ -11,8 +11,9 @@ import numpy as np
 
 from ..errors import InputError
 from ..graph.ir import Array
+from ..tokenizers.chat_template import Message, render_messages
 from ..tokenizers.encode import open_tokenizer
-from ..tokenizers.tokenizer_file import TokenizerFile
+from ..tokenizers.take_text import TextOptions
 from .decoder import Generation
 from .pieces import Pieces
 from .ports import LOGPROB, TOKEN, TOP_IDS, TOP_LOGPROBS
@@ -32,14 +33,16 @@ class Token:
 
 
 class Generating:
-    """A compiled decoder, or a session of it, with all that this has, and `generate`; with a `tokenizer` it takes and
-    gives text, too. `run` takes the likeliest token unless it is given the inputs of `Sampling`."""
+    """A compiled decoder, or a session of it, with all that this has, and `generate`; with `text` it takes and gives
+    text, too, and messages by the template of its options. `run` takes the likeliest token unless it is given the
+    inputs of `Sampling`."""
 
-    def __init__(self, decoder: Any, generation: Generation, tokenizer: TokenizerFile | None = None) -> None:
+    def __init__(self, decoder: Any, generation: Generation, text: TextOptions | None = None) -> None:
         self._decoder, self.generation = decoder, generation
+        self._chat = None if text is None else text.chat
         self._pending: tuple[int, int] | None = None
         self._pieces: Pieces | None = None
-        self._encoding = None if tokenizer is None else open_tokenizer(tokenizer)
+        self._encoding = None if text is None else open_tokenizer(text.tokenizer)
         if self._encoding is not None:
             self._encoding.no_padding()
             self._encoding.no_truncation()
@@ -67,7 +70,7 @@ class Generating:
 
     def _of(self, session: Any) -> Generating:
         made = Generating(session, self.generation)
-        made._encoding = self._encoding
+        made._encoding, made._chat = self._encoding, self._chat
         return made
 
     @overload
@@ -111,11 +114,24 @@ class Generating:
         **sampling: Unpack[SamplingOptions],
     ) -> Iterator[str]: ...
 
+    @overload
+    def generate(
+        self,
+        *,
+        messages: Sequence[Message],
+        max_tokens: int | None = None,
+        stop: Sequence[int | str] = (),
+        end: Sequence[int] | None = None,
+        inputs: Mapping[str, object] | None = None,
+        **sampling: Unpack[SamplingOptions],
+    ) -> Iterator[str]: ...
+
     def generate(
         self,
         ids: Ids | None = None,
         *,
         text: str | None = None,
+        messages: Sequence[Message] | None = None,
         max_tokens: int | None = None,
         stop: Sequence[int | str] = (),
         end: Sequence[int] | None = None,
@@ -126,13 +142,20 @@ class Generating:
     ) -> Iterator[int] | Iterator[Token] | Iterator[str]:
         """Tokens one at a time, behind `ids`: until one of `stop`, or of `end`, by default those that end a text of the
         model, which are not given, or for `max_tokens`. Behind a `text` in their place it gives pieces of text, of
-        whole characters, and in `stop` there may be strings, too. The states are reset before, or with `resume` go on:
-        what comes last, and is not in the states yet, then precedes the prompt. `Sampling` says how a token is chosen;
-        with `logprobs` each is a Token. `inputs` are the other inputs of each run, such as what an encoder gave.
+        whole characters, and in `stop` there may be strings, too; and so behind `messages`, of which the model's chat
+        template makes the text of the whole conversation, special tokens among it. The states are reset before, or with
+        `resume` go on: what comes last, and is not in the states yet, then precedes the prompt. `Sampling` says how a
+        token is chosen; with `logprobs` each is a Token. `inputs` are the other inputs of each run, such as what an
+        encoder gave.
 
         Raises InputError for ids that are no tokens, and StateFullError where the states have no room for more.
         """
         chosen = Sampling(**sampling)
+        begins = not resume and messages is None
+        if messages is not None:
+            if text is not None or ids is not None or resume:
+                raise InputError("messages: leave text, ids and resume out: a template makes the whole conversation")
+            text = self._of_messages(messages)
         if text is not None and (ids is not None or logprobs):
             raise InputError("text: leave ids and logprobs out: pieces of text are no tokens")
         strings = [one for one in stop if isinstance(one, str)]
@@ -140,13 +163,21 @@ class Generating:
             raise InputError(f"stop: {strings[0]!r} ends no tokens; strings end a text, and none is empty")
         ends = self.generation.end if end is None else end
         stops = frozenset([*(one for one in stop if not isinstance(one, str)), *ends])
-        given = (() if ids is None else ids) if text is None else self._encoded(text, begins=not resume)
+        given = (() if ids is None else ids) if text is None else self._encoded(text, begins=begins)
         prompt, goes_on = self._prompt(given, resume=resume)
         step = partial(self._behind, sampling=chosen, others=dict(inputs or {}))
         tokens = self._tokens(prompt, step, max_tokens, stops, resume=resume)
         if text is not None:
             return self._written(tokens, prompt, strings, goes_on=goes_on and not given)
         return tokens if logprobs else (t.id for t in tokens)
+
+    def _of_messages(self, messages: Sequence[Message]) -> str:
+        if self._chat is None:
+            raise InputError(
+                "messages: the model was compiled without a chat template: give text= with one beside the tokenizer, "
+                "or chat_template= to compile, too"
+            )
+        return render_messages(self._chat, messages)
 
     def _encoded(self, text: str, *, begins: bool) -> list[int]:
         """The tokens of a text, those of the tokenizer's template around it where it begins one."""

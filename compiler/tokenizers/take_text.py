@@ -13,6 +13,7 @@ from ..errors import InputError
 from ..graph.ir import Array, Graph, Value
 from ..ir.sizes import Size, shown, size
 from ..program.dimensions import Dimension
+from .chat_template import ChatTemplate, find_template
 from .tokenizer_file import TokenizerFile, read_tokenizer
 
 NAME = "text"
@@ -39,18 +40,23 @@ Extent = int | Dimension
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TextOptions:
-    """Runs take text, by a `tokenizer`; `input` is the one of its tokens, None for the one with a usual name."""
+    """Runs take text, by a `tokenizer`; `input` is the one of its tokens, None for the one with a usual name. Messages
+    are text by the template `chat`."""
 
     tokenizer: TokenizerFile
     input: str | None = None
+    chat: ChatTemplate | None = None
 
 
-def parse_text(text: str | Path) -> TextOptions:
-    """FILE, or INPUT=FILE. Raises InputError."""
+def parse_text(text: str | Path, chat: str | Path | None = None) -> TextOptions:
+    """FILE, or INPUT=FILE, of a tokenizer, and the file of its chat template, where this is not beside it. Raises
+    InputError."""
     name, _, path = str(text).rpartition("=")
     if not name or Path(text).is_file():
-        return TextOptions(read_tokenizer(text))
-    return TextOptions(read_tokenizer(path), name)
+        name, path = "", str(text)
+    tokenizer = read_tokenizer(path)
+    template = find_template(Path(path).parent, None if chat is None else Path(chat))
+    return TextOptions(tokenizer, name or None, template)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -60,6 +60,12 @@ export function offerGenerating(model, alone) {
         .map(Number);
       const options = { ...numbers, ...(takesText ? { text: given } : { ids }), resume, signal: abort.signal };
       if (!resume) written.textContent = prompt.value;
+      // <chat>
+      if (!resume && model.info().messages) {
+        Object.assign(options, { text: undefined, messages: [{ role: 'user', content: given }] });
+        written.textContent += '\n\n';
+      }
+      // </chat>
       start.disabled = true;
       more.disabled = true;
       stop.disabled = false;

@@ -17,6 +17,9 @@ import { checkNumber, NAMES, samplingInputs } from './sampling.js';
  */
 
 const OPTIONS = ['ids', 'maxTokens', ...NAMES, 'stop', 'end', 'signal', 'resume', 'inputs', 'logprobs'];
+// <chat>
+OPTIONS.push('messages');
+// </chat>
 const ANY = { least: 0, most: Number.MAX_SAFE_INTEGER, whole: true };
 
 /**
@@ -29,6 +32,13 @@ const ANY = { least: 0, most: Number.MAX_SAFE_INTEGER, whole: true };
  */
 export function checkGenerate(options, { inputs, generate: spec }, texting) {
   checkNames('generate', options, texting ? ['text', ...OPTIONS] : OPTIONS);
+  // <chat>
+  if (options.messages !== undefined) {
+    if (!texting?.ofMessages) throw new TypeError('messages: the model has no chat template: give text or ids');
+    const [given, own] = texting.ofMessages(options, texting);
+    return checkGenerate(given, { inputs, generate: spec }, own);
+  }
+  // </chat>
   const { text, ids = [], maxTokens = Number.POSITIVE_INFINITY, stop = [], end = spec?.end ?? [] } = options;
   const { signal, resume = false, inputs: others = {}, logprobs = false } = options;
   if (kindOf(others) !== 'an object')

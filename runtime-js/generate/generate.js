@@ -16,6 +16,7 @@ import { sampled, setPosition } from './sampling.js';
  * @property {number} vocabulary
  * @property {number} top
  * @property {readonly number[]} end tokens that end a text
+ * @property {import('./chat.js').ChatSpec} [chat] makes text of messages
  */
 /** @typedef {InstanceType<typeof import('./pieces.js').pieces.Pieces>} Written */
 /**
@@ -25,7 +26,7 @@ import { sampled, setPosition } from './sampling.js';
  * @property {Token} [ready] the last of them, where it has not been given
  * @property {Written} [written] the text of the tokens that were given
  */
-/** @typedef {typeof import('./pieces.js').pieces & { spec: import('../texts/texts.js').TextSpec, tokenizer: import('../texts/tokenizers.js').Tokenizer }} Texting */
+/** @typedef {typeof import('./pieces.js').pieces & { spec: import('../texts/texts.js').TextSpec, tokenizer: import('../texts/tokenizers.js').Tokenizer, ofMessages?: ReturnType<typeof import('./chat.js').chat.open> }} Texting */
 /**
  * @typedef {object} Shared
  * @property {Pick<import('../load/load.js').Manifest, 'inputs' | 'outputs' | 'measured' | 'generate'>} manifest

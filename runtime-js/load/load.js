@@ -198,11 +198,20 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   let generateIn;
   // </states>
   // <generate>
+  /** @type {import('../generate/generate.js').Texting | undefined} */
   const texting = manifest.text && {
     ...optional.pieces,
     spec: manifest.text,
     tokenizer: /** @type {any} */ (tokenizers?.list[manifest.text.tokenizer]),
   };
+  // </generate>
+  // <chat>
+  if (texting && manifest.generate?.chat) {
+    texting.ofMessages = optional.chat.open(manifest.generate.chat, tokenizers?.exported.Template);
+    info.messages = true;
+  }
+  // </chat>
+  // <generate>
   if (manifest.generate)
     generateIn = (own, left) => optional.generate.open({ manifest, use, info, texting }, own, left);
   // </generate>

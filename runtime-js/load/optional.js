@@ -1,6 +1,7 @@
 // Parts that not every model needs: the compiler leaves out the lines of those that this one does without.
 
 export { answers } from '../answers/answers.js';
+export { chat } from '../generate/chat.js';
 export { generate } from '../generate/generate.js';
 export { pieces } from '../generate/pieces.js';
 export { texts } from '../texts/texts.js';

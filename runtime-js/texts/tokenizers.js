@@ -19,18 +19,28 @@ import { watchDownloads } from '../fetch/watch_downloads.js';
 function start(specs, load, plan) {
   /** @type {Tokenizer[]} in the order of `specs`, once it is ready */
   const list = [];
+  // <chat>
+  /** @type {any} what the packages export, once it is ready */
+  const exported = {};
+  // </chat>
   const opened = async () => {
     const code = (async () => load?.())();
     code.catch(() => {}); // the files may fail before
     const downloads = watchDownloads({ ...plan, ...(plan.cache && { store: await openStore(plan.cache) }) });
     const files = await Promise.all(specs.map((spec) => fetchJson(spec, downloads)));
-    const { Tokenizer } = await importScript('the tokenizer', code, downloads);
-    return files.map((file) => open(Tokenizer, file));
+    const packages = await importScript('the tokenizer', code, downloads);
+    // <chat>
+    Object.assign(exported, packages);
+    // </chat>
+    return files.map((file) => open(packages.Tokenizer, file));
   };
   const opening = opened();
   opening.catch(() => {}); // the model may fail to start before
   return {
     list,
+    // <chat>
+    exported,
+    // </chat>
     /** @param {{ dispose: () => void }} session ended where a tokenizer does not start */
     async ready(session) {
       try {

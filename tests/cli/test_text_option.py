@@ -85,7 +85,7 @@ def test_mistakes() -> None:
 
 def test_the_package_is_missing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "node_modules").unlink()
-    monkeypatch.setattr("webnn_compile.bundle.tokenizer_package.PACKED", "nowhere")
+    monkeypatch.setattr("webnn_compile.bundle.text_packages.files", lambda _: folder)
     done = run("net.onnx", "--out", "out", *SIZES, "--text", "tokenizer.json")
     refused(done, "text in a page needs the package @huggingface/tokenizers, and no node_modules here or above has it")
 

@@ -11,23 +11,29 @@ import pytest
 import webnn_compile
 from cli.command import run
 from generation.test_generate import PROMPT, expected
-from made_tokenizers import need_package
+from made_tokenizers import need_package, write_talker
 from made_tokenizers import written as tokenizer
 from played_generation import (
+    CHATTING,
     END,
     KEPT,
     OPEN,
     SIZES,
     STOP,
+    TALK,
     TOKENS,
     WRITING,
     argument,
+    check_chatting,
     check_kept,
     check_tokens,
     check_writing,
 )
 from runtime.test_sessions import play, written
 from small_decoder import WORDS, small_decoder
+from test_render_types import TSC, check
+from tokenizers import Tokenizer
+from webnn_compile.errors import InputError
 from webnn_compile.generation.sample import Sampling
 
 
@@ -85,6 +91,91 @@ def test_text_is_that_of_python(writer: Path) -> None:
     )
     found = play(writer / "bundle", WRITING, argument() | {"stop": STOP, "end": END})
     check_writing(found, made, STOP, END)
+
+
+@pytest.fixture(scope="module")
+def talker(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a model with a chat template beside its tokenizer, and its bundle."""
+    folder = tmp_path_factory.mktemp("talker")
+    write_talker(folder)
+    package = ("--tokenizers", str(need_package()))
+    options = (*SIZES, "--generate", "", "--text", str(folder / "tokenizer.json"), *package)
+    need_package("jinja")
+    written(small_decoder(words=420), folder, *options)
+    return folder
+
+
+def test_answers_to_messages_are_those_of_python(talker: Path) -> None:
+    """The special tokens that the template names are in its text, and none are added."""
+    made = webnn_compile.compile(
+        talker / "model.onnx", generate=True, dims={"sequence_length": (1, 4)}, text=talker / "tokenizer.json"
+    )
+    check_chatting(play(talker / "bundle", CHATTING, argument() | {"talk": TALK}), made)
+    encoding = Tokenizer.from_file(str(talker / "tokenizer.json"))
+    text = "<s>[INST] hello don't [/INST]fox</s>[INST]  3.14  [/INST]"
+    ids = encoding.encode(text, add_special_tokens=False).ids
+    assert (ids[0], ids.count(1), ids.count(2)) == (1, 1, 1)
+    tokens = list(made.generate(ids, max_tokens=6))
+    assert (
+        "".join(made.generate(messages=TALK, max_tokens=6))
+        == encoding.decode([*ids, *tokens])[len(encoding.decode(ids)) :]
+    )
+    for more in ({"text": "x"}, {"ids": [1]}, {"resume": True}):
+        with pytest.raises(InputError, match=r"^messages: leave text, ids and resume out"):
+            made.generate(messages=TALK, **more)
+    with pytest.raises(InputError, match="refuses them: Conversation roles must alternate"):
+        made.generate(messages=TALK[1:])
+
+
+TYPES = """
+import { load, type Message } from './bundle/model.js';
+
+const model = await load();
+const messages: Message[] = [{ role: 'user', content: 'hello' }];
+for await (const piece of model.generate({ messages })) messages.push({ role: 'assistant', content: piece });
+for await (const piece of model.generate({ text: 'hello', stop: ['.'] })) piece.split(' ');
+for await (const token of model.generate({ ids: [1], stop: [2] })) console.log(token + 1);
+for await (const { logprob } of model.generate({ ids: [1], logprobs: true })) console.log(logprob + 1);
+"""
+
+
+def test_types_of_what_comes(talker: Path) -> None:
+    if not TSC.exists():
+        pytest.skip("no TypeScript: run `npm install` in the repository")
+    assert check(TSC, talker, TYPES) == ""
+    assert "'number'" in check(TSC, talker, TYPES + "await model.generate({ messages: [{ role: 'x', content: 1 }] });")
+
+
+def test_messages_without_a_template(writer: Path) -> None:
+    made = webnn_compile.compile(
+        writer / "model.onnx", generate=True, dims={"sequence_length": (1, 4)}, text=writer / "tokenizer.json"
+    )
+    with pytest.raises(InputError, match=r"^messages: the model was compiled without a chat template: give text= with"):
+        made.generate(messages=TALK)
+    script = OPEN + "return [await failure(() => model.generate({ messages: argument.talk })), model.info().messages];"
+    refusal, takes = play(writer / "bundle", script, argument() | {"talk": TALK})
+    assert (refusal["name"], takes) == ("TypeError", None)
+    assert "messages" in refusal["message"]
+    names = [path.name for path in (writer / "bundle").iterdir()]
+    assert not any(name.startswith("jinja") for name in names)
+    for file in (writer / "bundle").glob("*.js"):
+        assert "chat template" not in file.read_text()
+    assert "messages?" not in (writer / "bundle" / "model.d.ts").read_text()
+
+
+def test_a_template_that_the_command_line_names(talker: Path, tmp_path: Path) -> None:
+    (tmp_path / "own.jinja").write_text("{{ bos_token }}{{ messages[-1]['content'] }}")
+    (tmp_path / "tokenizer.json").write_text(tokenizer("llama2"))
+    options = ["--generate", "", "--text", tmp_path / "tokenizer.json", "--tokenizers", need_package(), *SIZES]
+    given = (talker / "model.onnx", "--out", tmp_path / "out", "--targets", "wasm")
+    done = run(*given, *options, "--chat-template", tmp_path / "own.jinja")
+    assert done.exit_code == 0, done.output
+    assert "{{ bos_token }}{{ messages[-1]['content'] }}" in (tmp_path / "out" / "model.js").read_text()
+    assert "messages?: readonly Message[]" in (tmp_path / "out" / "model.d.ts").read_text()
+    for lacking in ([*options, "--chat-template", tmp_path / "no.jinja"], ["--chat-template", "x.jinja", *SIZES]):
+        failed = run(*given, *lacking)
+        assert failed.exit_code == 2
+        assert re.search("it cannot be read|is for messages: give --generate and --text, too", failed.output)
 
 
 def test_tokens_that_end_a_text_are_in_files_beside_the_model(tmp_path: Path) -> None:

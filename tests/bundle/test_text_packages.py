@@ -1,4 +1,4 @@
-"""The npm package that makes tokens in a page: where it is found, and its forms in a bundle."""
+"""The npm packages that make tokens, and text of messages, in a page: where they are, and their forms in a bundle."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from made_tokenizers import need_package
 from node_programs import need
-from webnn_compile.bundle import TokenizerPackage, find_package
-from webnn_compile.bundle.tokenizer_package import NAME
+from webnn_compile.bundle import JINJA, TextPackage, find_package
+from webnn_compile.bundle.text_packages import TOKENIZERS, import_packages, inline_packages, text_package_files
 from webnn_compile.errors import InputError
 
+NAME = TOKENIZERS.name
 SOURCE = "var a=class{};export{a as Tokenizer,b as Other};"
 
 
@@ -36,7 +37,7 @@ def test_it_is_found_above(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_wheels_own_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("webnn_compile.bundle.tokenizer_package.files", lambda _: tmp_path)
+    monkeypatch.setattr("webnn_compile.bundle.text_packages.files", lambda _: tmp_path)
     with pytest.raises(InputError, match=f"no node_modules here or above has it: npm install {NAME}"):
         find_package(None)
     written(tmp_path / "tokenizers_js", version="3.0.0")
@@ -54,7 +55,7 @@ def test_folders_that_are_none(tmp_path: Path) -> None:
 
 
 def test_files_of_a_bundle(tmp_path: Path) -> None:
-    script, licence = find_package(written(tmp_path / "p")).files
+    script, licence = text_package_files([find_package(written(tmp_path / "p"))])
     text = script.data.decode()
     assert text.startswith(f"/*! {NAME} 9.0.0, Apache-2.0: see {licence.name} */\n")
     assert text.endswith(f"{SOURCE}\n")
@@ -83,7 +84,30 @@ def test_the_function_of_a_classic_script(tmp_path: Path) -> None:
 )
 def test_modules_that_are_no_function(source: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        _ = TokenizerPackage("1.0.0", source, "").function
+        _ = TextPackage(TOKENIZERS, "1.0.0", source, "").function
+
+
+def test_several_packages_are_one_function(tmp_path: Path) -> None:
+    """Imported, and inside of a classic script; the one for templates lies beside the one for tokens."""
+    packages = [find_package(need_package()), find_package(need_package(), JINJA)]
+    for file in text_package_files(packages):
+        (tmp_path / file.name).write_bytes(file.data)
+    found = {}
+    for name, load in {"x.mjs": import_packages(packages), "x.cjs": inline_packages(packages)}.items():
+        show = "(async () => { const all = await load(); console.log(typeof all.Tokenizer, typeof all.Template); })();"
+        (tmp_path / name).write_text(f"const load = {load}; {show}")
+        done = subprocess.run([need("node"), tmp_path / name], capture_output=True, text=True)
+        found[name] = done.stdout.strip() or done.stderr
+    assert found == dict.fromkeys(("x.mjs", "x.cjs"), "function function")
+    assert import_packages(()) is inline_packages(()) is None
+
+
+def test_the_package_for_templates_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("webnn_compile.bundle.text_packages.files", lambda _: tmp_path)
+    message = "^messages in a page need the package @huggingface/jinja, .* or lay it beside the folder of --tokenizers"
+    with pytest.raises(InputError, match=message):
+        find_package(written(tmp_path / "tokenizers"), JINJA)
 
 
 def test_components_that_it_lacks() -> None:
