@@ -501,7 +501,7 @@ export interface PerToken {
 }
 
 interface CommonInfo {
-  /** Of the last step of one token. */
+  /** The last step of one token. */
   perToken?: PerToken;
 }
 // </generate>
