@@ -19,7 +19,7 @@ from .driver.options import ACTIVATIONS, Options
 from .driver.run_remote import PREFIX, compile_remote, parse_remote
 from .driver.targets import TARGETS as TABLE
 from .driver.targets import bundled_targets
-from .driver.work import Work
+from .driver.work import Phase, Work
 from .errors import InputError
 from .frontends.fetch_model import located
 from .frontends.model_inputs import DimLike, model_inputs
@@ -29,6 +29,7 @@ from .ir.memo import forgetting
 from .pictures.formats import FORMATS, PICTURES, FormatLike
 from .sounds.formats import SOUNDS, SoundLike
 from .system.cache import open_cache
+from .system.watch_limits import within
 from .tokenizers.encode import TakingText
 from .tokenizers.take_text import TextOptions, parse_text
 
@@ -79,6 +80,7 @@ def compile(
     activations: str = "model",
     cache: bool = True,
     compile_memory: int | None = None,
+    max_seconds: float | None = None,
     records: str | Path | Sequence[str | Path] = (),
     for_device: str | None = None,
 ) -> CompiledModel | RemoteModel | Answering | TakingText | Generating:
@@ -111,9 +113,10 @@ def compile(
     "tf32", on "cuda", rounds operands of large products to ten bits of fraction. "f16-fast": as `--precision` of the
     command line. `activations`, "model", "f32" or "int8": as `--activations` of the command line. With `cache`, kernels
     of earlier calls come from the user's cache folder. `compile_memory`, in bytes, is what compiling may take, by
-    estimate; by default three quarters of the machine's memory. `records` are files of webnn-tune, whose schedules are
-    used where they fit; `for_device` is the device that counts among theirs, by its name or part of it. Raises
-    InputError and UnsupportedError.
+    estimate; by default three quarters of the machine's memory. A limit that is given, and `max_seconds`, hold for the
+    call as a whole, whatever it does; code that is not Python's is not interrupted. `records` are files of webnn-tune,
+    whose schedules are used where they fit; `for_device` is the device that counts among theirs, by its name or part of
+    it. Raises InputError and UnsupportedError.
     """
     remote = target.startswith(PREFIX)
     name = parse_remote(target)[1] if remote else target
@@ -145,9 +148,11 @@ def compile(
         raise InputError(f"activations={activations!r}: choose one of {', '.join(ACTIVATIONS)}")
     source = _exported(model, example_inputs, dynamic_shapes)
     folder = Path(source).parent if isinstance(source, str | Path) else None
-    work = Work("the model", options, open_cache(enabled=cache), lambda _: None, folder=folder)
-    optimised = optimise_model(import_graph(source, work), work)
-    compiled = compile_remote(target, optimised, work) if remote else row.compile(row.lower(optimised, work), work)
+    phases = ["start"]
+    work = Work("the model", options, open_cache(enabled=cache), phases.append, folder=folder)
+    with within(max_seconds, compile_memory, lambda: phases[-1]):
+        optimised = optimise_model(import_graph(source, work), work)
+        compiled = compile_remote(target, optimised, work) if remote else row.compile(row.lower(optimised, work), work)
     work.cache.trim()
     if work.generation:
         return Generating(compiled, work.generation[0], options.text)
@@ -188,6 +193,7 @@ def build_bundle(
     gpu_tiles: str = "registers",
     cache: bool = True,
     compile_memory: int | None = None,
+    max_seconds: float | None = None,
     page_memory: int | None = None,
     records: str | Path | Sequence[str | Path] = (),
     for_device: str | None = None,
@@ -228,11 +234,13 @@ def build_bundle(
     )
     if out is None and (packaging != ESM or coop_coep or report is not None):
         raise InputError("packaging=, coop_coep= and report= are for a folder: give out=, too")
-    with tempfile.TemporaryDirectory() as folder:
+    phases = ["start"]
+    limits = within(max_seconds, compile_memory, lambda: phases[-1])
+    with tempfile.TemporaryDirectory() as folder, limits:
         path = _file(model, example_inputs, dynamic_shapes, Path(folder))
         if out is None:
-            return build_manifest(path, options, lambda _: None)
-        return _write_bundle(path, Path(out), options, force=force)
+            return build_manifest(path, options, phases.append)
+        return _write_bundle(path, Path(out), options, phases.append, force=force)
 
 
 def _text(text: str | Path | None, chat_template: str | Path | None) -> TextOptions | None:
@@ -274,11 +282,11 @@ def _file(
     return path
 
 
-def _write_bundle(model: Path, out: Path, options: Options, *, force: bool) -> Manifest:
+def _write_bundle(model: Path, out: Path, options: Options, phase: Phase, *, force: bool) -> Manifest:
     if options.report is not None and not options.page:
         raise InputError(f"report={str(options.report)!r}: give the file of a page, such as 'report.html'")
     check_free(out, BUNDLE, force=force)
-    built = build_files(model, options, lambda _: None)
+    built = build_files(model, options, phase)
     built.report.files = write_folder(built.files, out, BUNDLE, force=force)
     if options.report is not None:
         from .report.write_page import write_page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import time
 import zipfile
 from collections.abc import Iterator
 from itertools import pairwise
@@ -383,6 +384,30 @@ def test_an_abort_ends_what_is_under_way_and_the_next_call_starts_anew(opened: P
         }"""
     )
     assert ended == ["enough", ["import", "optimise"], True]
+
+
+def test_limits_end_the_worker_and_the_next_call_starts_anew(opened: Page, tmp_path: Path) -> None:
+    """A model of products no two of which are alike, minutes of work."""
+    count = 1500
+    sizes = [4 + i * 37 % 61 for i in range(count + 1)]
+    nodes = [helper.make_node("MatMul", [f"v{i}", f"w{i}"], [f"v{i + 1}"]) for i in range(count)]
+    ones = [np.ones((sizes[i], sizes[i + 1]), np.float32) for i in range(count)]
+    weights = [numpy_helper.from_array(array, f"w{i}") for i, array in enumerate(ones)]
+    x = helper.make_tensor_value_info("v0", TensorProto.FLOAT, [3, sizes[0]])
+    y = helper.make_tensor_value_info(f"v{count}", TensorProto.FLOAT, [3, sizes[-1]])
+    onnx.save(helper.make_model(helper.make_graph(nodes, "hostile", [x], [y], weights)), tmp_path / "hostile.onnx")
+    choose(opened, tmp_path / "hostile.onnx")
+    opened.evaluate("async () => { globalThis.compiler ??= await openCompiler(); }")
+    start = time.monotonic()
+    late = compile_chosen(opened, {"maxSeconds": 1})
+    assert time.monotonic() - start < 3
+    assert (late["name"], late["kind"]) == ("CompileError", "input")
+    assert re.match(r"maxSeconds 1: compiling took longer; it was at \w+: allow more", late["message"])
+    memory = compile_chosen(opened, {"compileMemory": 1_000_000})
+    assert memory["kind"] == "input"
+    assert "--compile-memory allows 976.6 KiB" in memory["message"]
+    choose(opened, DIGITS)
+    assert compile_chosen(opened, {"targets": ["webgl"], "maxSeconds": 600})["value"] > 3
 
 
 def test_an_aborted_or_closed_call_ends_whenever_that_is(opened: Page) -> None:

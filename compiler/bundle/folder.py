@@ -6,12 +6,15 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import InputError
 from .files import BundleFile, Kind
+
+_FRESH = ".new"
+"""End of the name of a folder that is being written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +86,19 @@ def _explained(out: Path, kind: FolderKind) -> Iterator[None]:
         ) from error
 
 
+def remove_unfinished(out: Path) -> None:
+    """Removes what this process has written beside `out` and not put in its place: for a process that ends at once."""
+    out = out.resolve()
+    with suppress(OSError):
+        for path in list(out.parent.iterdir()):
+            if path.name.startswith(f".{out.name}.{os.getpid():x}-") and path.name.endswith(_FRESH):
+                shutil.rmtree(path, ignore_errors=True)
+
+
 def _replace_folder(out: Path, files: Sequence[BundleFile]) -> None:
     """Make the new folder beside `out`, then swap; on any failure, `out` is unchanged."""
-    token = secrets.token_hex(4)
-    fresh = out.with_name(f".{out.name}.{token}.new")
+    token = f"{os.getpid():x}-{secrets.token_hex(4)}"
+    fresh = out.with_name(f".{out.name}.{token}{_FRESH}")
     old = out.with_name(f".{out.name}.{token}.old")
     fresh.mkdir()
     try:

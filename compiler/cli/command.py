@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,10 +17,11 @@ from ..driver.options import CPUS, HOSTS, Options
 from ..driver.profiles import Profile
 from ..driver.targets import bundled_targets
 from ..errors import InputError
-from ..system.limits import parse_size
+from ..system.limits import default_memory
 from ..text.printable import printable
 from .bundle_options import bundle_options
-from .explained import DEBUG, FILE, MODEL, explained
+from .explained import DEBUG, FILE, MODEL, end_now, explained
+from .limit_options import Limits, limit_options
 from .model_options import model_options
 from .progress import Progress
 from .report_options import PeakOption, ProfileOption
@@ -35,18 +37,6 @@ T = TypeVar("T")
 
 LIST = "list"
 """Value of `--dump` that lists the names of the stages."""
-
-
-class SizeOption(click.ParamType[int]):
-    """4GiB: bytes."""
-
-    name = "size"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        size = parse_size(str(value))
-        if size is None:
-            self.fail(f"{value!r} is not a size such as 4GiB or 500MiB", param, ctx)
-        return size
 
 
 def _needed(ctx: click.Context, param: click.Parameter, value: T) -> T:
@@ -199,19 +189,7 @@ def _needed(ctx: click.Context, param: click.Parameter, value: T) -> T:
 )
 @click.option("--force", is_flag=True, help="Replace a bundle that is already there.")
 @click.option("--no-cache", is_flag=True, help="Compile every kernel anew, and keep none for the next time.")
-@click.option(
-    "--compile-memory",
-    type=SizeOption(),
-    metavar="4GiB",
-    help="Memory that compiling may take, by estimate. By default three quarters of this machine's.",
-)
-@click.option(
-    "--page-memory",
-    type=SizeOption(),
-    metavar="120MB",
-    help="Memory that the model may take in a page, on each backend, at its peak: fewer convolutions are computed by "
-    "Winograd's algorithm, whose filters take up to four times as much as the model's.",
-)
+@limit_options
 @click.option(
     "--list-targets",
     is_flag=True,
@@ -248,8 +226,7 @@ def main(
     packaging: Packaging,
     force: bool,
     no_cache: bool,
-    compile_memory: int | None,
-    page_memory: int | None,
+    limits: Limits,
     debug: bool,
 ) -> None:
     """Compile MODEL into a folder that any web server can host. MODEL is a file of ONNX, TFLite, Keras, TensorFlow,
@@ -268,6 +245,7 @@ def main(
     """
     from ..frontends.fetch_model import located
     from ..system.collector import collect_less_often
+    from ..system.watch_limits import within
 
     given = given_models(click.get_current_context())
     if inspect:
@@ -302,8 +280,8 @@ def main(
             "packaging": packaging,
             "force": force,
             "cache": not no_cache,
-            "compile_memory": compile_memory,
-            "page_memory": page_memory,
+            "compile_memory": limits.compile_memory,
+            "page_memory": limits.page_memory,
             "processes": None,
             "report": report,
             "profiles": dict(profiles),
@@ -316,7 +294,9 @@ def main(
             options.check()
             say("\n".join(f"{t}: {', '.join(options.stages(t))}" for t in options.targets))
             return
-        with warnings.catch_warnings(), progress:
+        memory = default_memory() if limits.compile_memory is None else limits.compile_memory
+        ended = functools.partial(end_now, out=out)
+        with warnings.catch_warnings(), progress, within(limits.max_seconds, memory, lambda: progress.current, ended):
             warnings.showwarning = _show_warning
             if given is None:
                 _build_one(MODEL.convert(models[0], None, None), out or Path(), options, progress.phase)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import os
 import signal
 import sys
 import threading
@@ -15,6 +16,7 @@ from typing import NoReturn
 
 import click
 
+from ..bundle.folder import remove_unfinished
 from ..errors import InputError, InternalError
 from ..frontends.fetch_model import is_address
 from ..text.explain import explain
@@ -136,6 +138,14 @@ def _end(error: Exception, phase: str | None) -> None:
     if isinstance(explained, InternalError):
         say(OUR_FAULT, err=True)
     sys.exit(explained.exit_code)
+
+
+def end_now(message: str, out: Path | None) -> NoReturn:
+    """Ends the process with this error, where its main thread cannot: what was half written beside `out` is removed."""
+    if out is not None:
+        remove_unfinished(out)
+    say(f"error: {message}", err=True)
+    os._exit(InputError.exit_code)
 
 
 def require(program: str, packages: Sequence[str], extra: str) -> None:

@@ -103,6 +103,7 @@ def options_of(request: Request) -> Options:
         fast_math=request.get("fastMath", True),
         host="js",
         cache=False,
+        compile_memory=request.get("compileMemory"),
         records=() if records is None else (Path(records),),
         quantize=None if weights is None else QuantizeOptions(parse_weights(weights)),
     )

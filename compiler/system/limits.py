@@ -44,7 +44,7 @@ class CompileMemory:
 
     def __init__(self, limit: int | None = None) -> None:
         """`limit` is in bytes; None is three quarters of this machine's memory."""
-        self._limit = int(machine_memory() * _SHARE) if limit is None else limit
+        self._limit = default_memory() if limit is None else limit
         self._reserved = 0
 
     def reserve(self, size: int, what: str) -> None:
@@ -131,6 +131,11 @@ def parse_size(text: str) -> int | None:
     number, unit, binary = match.groups()
     base = 1000 if unit and not binary and text.strip().lower().endswith("b") else 1024
     return int(Fraction(number) * base ** (" kmgt".index(unit) if unit else 0)) or None
+
+
+def default_memory() -> int:
+    """Bytes that compiling may take where no option says so."""
+    return int(machine_memory() * _SHARE)
 
 
 def machine_memory() -> int:

@@ -15,6 +15,8 @@ const isShape = (/** @type {any} */ shape) =>
 const isFunction = (/** @type {any} */ value) => typeof value === 'function';
 const isText = (/** @type {any} */ value) => typeof value === 'string';
 const isTexts = (/** @type {any} */ v) => Array.isArray(v) && v.every(isText);
+/** Timers of browsers have milliseconds of 31 bits. */
+const isSeconds = (/** @type {any} */ n) => typeof n === 'number' && n > 0 && 1000 * n < 2 ** 31;
 const isPositive = (/** @type {any} */ n) => typeof n === 'number' && n > 0;
 /** @param {any} shape */
 const sizes = (shape) => Array.from(shape);
@@ -48,6 +50,8 @@ const OPTIONS = {
   fastMath: [(v) => typeof v === 'boolean', 'true or false'],
   weights: [isText, "the form of weights, such as 'int8' or 'int4:block=32'"],
   records: [isText, 'the text of records, not a file of them'],
+  maxSeconds: [isSeconds, 'seconds above 0, up to 24 days'],
+  compileMemory: [(v) => isPositive(v) && Number.isSafeInteger(v), 'a whole number of bytes above 0'],
   seconds: [isPositive, 'a number above 0'],
   trials: [(v) => isPositive(v) && Number.isSafeInteger(v), 'a whole number above 0'],
   signal: [(v) => v instanceof AbortSignal, 'an AbortSignal'],

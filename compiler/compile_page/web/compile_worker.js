@@ -14,9 +14,20 @@ import { CompileError } from './compile_error.js';
  * @property {import('./page_calls.js').Line} [line] for requests from the worker to the page
  * @property {((progress: Progress) => void) | undefined} [onProgress]
  * @property {AbortSignal | undefined} [signal]
+ * @property {number | undefined} [maxSeconds] after which the worker is ended
  */
 
 const closed = () => new CompileError('crash', 'the compiler was closed');
+
+/**
+ * @param {number} maxSeconds
+ * @param {string} phase
+ */
+const tooLong = (maxSeconds, phase) =>
+  new CompileError(
+    'input',
+    `maxSeconds ${maxSeconds}: compiling took longer; it was at ${phase}: allow more, or give the model smaller or fixed sizes`,
+  );
 
 export class CompileWorker {
   /** @type {Worker | undefined} */
@@ -137,21 +148,33 @@ export class CompileWorker {
    * @param {Call} call
    * @returns {Promise<Answer>}
    */
-  async #post({ op, request = {}, files = [], line, onProgress, signal }) {
+  async #post({ op, request = {}, files = [], line, onProgress, signal, maxSeconds }) {
     const worker = this.#worker;
     signal?.throwIfAborted();
     if (this.#closed || !worker) throw closed();
     const id = ++this.#last;
+    let at = 'start';
+    const onPhase = (/** @type {Progress} */ progress) => {
+      at = progress.phase;
+      onProgress?.(progress);
+    };
     /** @type {Promise<Answer>} */
     const answer = new Promise((resolve, reject) => {
-      this.#current = { id, resolve, reject, onProgress };
+      this.#current = { id, resolve, reject, onProgress: onPhase };
       worker.postMessage({ id, op, request, files, line }, line ? [line.port] : []);
     });
     const abort = () => {
       if (id === this.#current?.id) this.#end(signal?.reason);
     };
     signal?.addEventListener('abort', abort, { once: true });
-    return answer.finally(() => signal?.removeEventListener('abort', abort));
+    const late = () => {
+      if (id === this.#current?.id) this.#end(tooLong(/** @type {number} */ (maxSeconds), at));
+    };
+    const timer = maxSeconds === undefined ? undefined : setTimeout(late, 1000 * maxSeconds);
+    return answer.finally(() => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+    });
   }
 
   #settle() {

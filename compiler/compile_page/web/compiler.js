@@ -71,16 +71,15 @@ function create(worker) {
       return card;
     },
     async compile(source, unchecked) {
-      const { signal, onProgress, ...options } = checkOptions(unchecked, [
+      const { signal, onProgress, maxSeconds, ...options } = checkOptions(unchecked, [
         ...COMMON,
         ...BUILD,
-        'targets',
-        'onProgress',
+        ...['targets', 'onProgress', 'maxSeconds', 'compileMemory'],
       ]);
       const { model, files } = readSource(source);
       const request = { ...options, model };
       const { result, files: written } = check(
-        await worker.call({ op: 'compile', request, files, signal, onProgress }),
+        await worker.call({ op: 'compile', request, files, signal, onProgress, maxSeconds }),
       );
       return new CompiledModel(
         { ...result, report: { ...result.report, heapBytes: result.heapBytes } },

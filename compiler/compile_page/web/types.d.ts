@@ -85,6 +85,10 @@ export interface CompileOptions extends Common {
   fastMath?: boolean;
   /** Text of records, as `tune` returns it or webnn-tune writes it. */
   records?: string;
+  /** The worker is ended after so many seconds of this call, with a CompileError of kind 'input'; the next call starts another. */
+  maxSeconds?: number;
+  /** Bytes that compiling may take, by estimate, as --compile-memory; a heap of WebAssembly has 4 GiB at most. */
+  compileMemory?: number;
   onProgress?: (progress: Progress) => void;
 }
 
