@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import BOOL, F32, I8, I16, I32, U8, U16, DType, highest, lowest
+from ..dtypes import BOOL, F32, I8, I16, I32, I64, U8, U16, DType, highest, lowest
 from .affine import Affine, affine, linear
 from .entry import Entry
 from .facts import decide
@@ -203,6 +203,9 @@ def _binary(n: Binary) -> Node:
             if isinstance(x, Const):
                 return y if bool(x.value) == (op == "and") else x
         return a if a == b else n
+    match n:
+        case Binary(op, Cast(_, x), Cast(_, y)) if op in COMPARISONS and a.dtype == I64 and x.dtype == y.dtype == I32:
+            return _binary(Binary(op, x, y))
     if op in COMPARISONS and a.dtype == I32 and _scalar_index(n):
         truth = decide(op, a, b)
         if truth is not None:

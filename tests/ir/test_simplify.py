@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from kernel_checks import assert_same
 from nests import matrix_product, padded_sum
-from webnn_compile.dtypes import BOOL, F32, I8, I16, I32, U8, U16, DType
+from webnn_compile.dtypes import BOOL, F32, I8, I16, I32, I64, U8, U16, DType
 from webnn_compile.ir.interpret import interpret
 from webnn_compile.ir.nodes import (
     Alloc,
@@ -19,6 +19,7 @@ from webnn_compile.ir.nodes import (
     Kernel,
     Load,
     Outline,
+    Scalar,
     Scope,
     Select,
     Seq,
@@ -140,3 +141,12 @@ def test_a_small_integer_in_between_becomes_a_clamp(narrow: DType, wide: DType) 
         interpret(Kernel("k", (X, out), For(I, Store(out, (I,), e))), [x, y])
         results.append(y)
     np.testing.assert_array_equal(*results)
+
+
+def test_a_comparison_of_widened_numbers_is_that_of_the_numbers() -> None:
+    n = Scalar("n", 100)
+    i = Var("i", 100, n + 1)
+    wide = Binary("<=", Cast(I64, i), Cast(I64, n))
+    assert simplify_expr(wide) == Const(True, BOOL)
+    j = Var("j", 200)
+    assert simplify_expr(Binary("<", Cast(I64, j), Cast(I64, n))) == Binary("<", j, n)

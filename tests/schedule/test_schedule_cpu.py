@@ -378,10 +378,10 @@ def test_pictures_are_quantised_in_vectors_of_pixels(target: Target, channels: i
     assert {r.buffer.shape for r in rows} == {(channels, n) for n in (16, 8, 4) if n <= min(target.lanes, width)}
 
 
-@pytest.mark.parametrize("count", [1000, 2083])
-@pytest.mark.parametrize("op", ["ReduceMax", "ReduceMin"])
+@pytest.mark.parametrize("count", [100, 1000, 2083])
+@pytest.mark.parametrize("op", ["ReduceMax", "ReduceMin", "ReduceSum"])
 @pytest.mark.parametrize("target", TARGETS, ids=lambda t: t.name)
-def test_an_extreme_of_a_whole_tensor_has_several_vectors_of_partial_results(
+def test_a_reduction_of_a_whole_tensor_has_several_vectors_of_partial_results(
     target: Target, op: str, count: int
 ) -> None:
     """Where each has many updates: one waits for the one before."""
@@ -389,7 +389,34 @@ def test_an_extreme_of_a_whole_tensor_has_several_vectors_of_partial_results(
     check_model(proto, [target], work=WORK)
     stages = stages_of(lower_model(run_graph_passes(import_model(proto))), target)[0][1]
     (part,) = [n for n in walk(dict(stages)["schedule_cpu"].body) if isinstance(n, Alloc) and n.buffer.name == "part"]
-    assert part.buffer.size == target.lanes * (4 if count >= 64 * target.lanes else 1)
+    assert part.buffer.size == target.lanes * (4 if count >= 32 * target.lanes else 1)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 7, 131])
+@pytest.mark.parametrize("op", ["ReduceMax", "ReduceSum"])
+@pytest.mark.parametrize("target", TARGETS, ids=lambda t: t.name)
+def test_rows_are_reduced_in_pairs_by_functions_of_several(target: Target, op: str, rows: int) -> None:
+    proto = model([node(op, ["x"], ["y"], axes=[1], keepdims=0)], {"x": [rows, 67]}, ["y"], opset=11)
+    check_model(proto, [target], work=WORK)
+    stages = stages_of(lower_model(run_graph_passes(import_model(proto))), target)[0][1]
+    body = dict(stages)["schedule_cpu"].body
+    parts = {n.buffer.shape[:-1] for n in walk(body) if isinstance(n, Alloc) and n.buffer.name == "part"}
+    assert parts == {1: {()}, 2: {(2,)}, 7: {(2,), (1,)}, 131: {(2,), (1,)}}[rows]
+    regions = [n for n in walk(body) if isinstance(n, Outline)]
+    assert any(isinstance(r.body, For) for r in regions) == (rows == 131)
+
+
+@pytest.mark.parametrize("rows", [40, 131])
+@pytest.mark.parametrize("columns", [20, 70, 130])
+@pytest.mark.parametrize("target", TARGETS, ids=lambda t: t.name)
+def test_one_row_by_a_computed_matrix_reads_whole_rows_of_it(target: Target, columns: int, rows: int) -> None:
+    """Where that is larger than what the first level keeps, and its lines longer than a tile."""
+    proto = model([node("MatMul", ["x", "w"], ["y"])], {"x": [3, 1, rows], "w": [3, rows, columns]}, ["y"])
+    check_model(proto, [target], work=WORK)
+    stages = stages_of(lower_model(run_graph_passes(import_model(proto))), target)[0][1]
+    sums = [n for n in walk(dict(stages)["schedule_cpu"].body) if isinstance(n, Alloc) and n.buffer.name == "sums"]
+    large = 4 * rows * columns > target.costs.operand_in_first_level
+    assert [s.buffer.shape for s in sums] == ([(columns,)] if large and columns > 10 * target.lanes else [])
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda t: t.name)

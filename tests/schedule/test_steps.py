@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kernel_checks import assert_same, scheduled
-from nests import ZERO, Nest, activated_product, biased_product, matrix_product, padded_sum, pointwise
+from nests import ZERO, Nest, activated_product, biased_product, matrix_product, padded_sum, pointwise, sum_of_rows
 from webnn_compile.errors import ScheduleError
 from webnn_compile.ir.layout import Block, Layout
 from webnn_compile.ir.nodes import Alloc, For, Kernel, Load, LoopKind, Outline, Scope, Stmt, Store, Var
@@ -18,6 +18,7 @@ from webnn_compile.schedule.steps import (
     accumulate,
     cut,
     fuse,
+    keep_sums,
     outline,
     pack,
     partition,
@@ -240,8 +241,35 @@ def test_outline() -> None:
 def test_rfactor(rows: int, depth: int, lanes: int, vectors: int) -> None:
     nest = matrix_product(rows, 2, depth)
     body = rfactor(nest.body, nest["k"], lanes, ZERO, vectors)
-    assert {n.var.extent for n in walk(body) if isinstance(n, For) and n.kind is LoopKind.VECTOR} == {lanes}
+    extents = {n.var.extent for n in walk(body) if isinstance(n, For) and n.kind is LoopKind.VECTOR}
+    assert extents == {lanes, 4} if lanes > 4 else extents == {lanes}
     check(nest, body, "rfactor", REASSOCIATED)
+
+
+@given(st.integers(1, 5), st.integers(1, 40), st.sampled_from([2, 3, 4, 16]), st.integers(1, 3), st.integers(1, 3))
+def test_rfactor_of_a_tile(rows: int, depth: int, lanes: int, vectors: int, size: int) -> None:
+    nest = sum_of_rows(rows, depth)
+    body, tiles = split(nest.body, nest["i"], segments(rows, size))
+    for _, inner in tiles:
+        body = sink(body, inner)
+    body = rfactor(body, nest["k"], lanes, ZERO, vectors)
+    parts = {n.buffer.shape for n in walk(body) if isinstance(n, Alloc) and n.buffer.name == "part"}
+    assert parts == {(inner.extent, lanes * vectors) for _, inner in tiles}
+    check(nest, body, "rfactor", REASSOCIATED)
+
+
+@given(st.integers(1, 3), st.integers(1, 9), st.integers(1, 11), st.integers(1, 4), st.sampled_from([1, 4]))
+def test_keep_sums(rows: int, columns: int, depth: int, size: int, width: int) -> None:
+    nest = biased_product(rows, columns, depth, activated=True)
+    body, block = keep_sums(preload(nest.body), nest["j"], nest["k"], size)
+    assert block.extent == min(size, depth)
+    (sums,) = [n.buffer for n in walk(body) if isinstance(n, Alloc) and n.buffer.name == "sums"]
+    assert sums.shape == (columns,)
+    check(nest, body, "keep_sums", REASSOCIATED)
+    body, pairs = split(body, nest["j"], segments(columns, width))
+    for _, inner in pairs:
+        body = vectorise(sink(body, inner), inner, width)
+    check(nest, body, "keep_sums in panels", REASSOCIATED)
 
 
 @given(st.integers(1, 3), st.integers(1, 3), st.integers(1, 4), st.integers(1, 4))
@@ -305,6 +333,10 @@ ILLEGAL: dict[str, tuple[Callable[[], object], str]] = {
     "accumulate in another result": (
         lambda: accumulate(TANH.body, TANH["k"], 2),
         "accumulate: c does not hold the sum",
+    ),
+    "keep_sums of an outer loop": (
+        lambda: keep_sums(NEST.body, NEST["i"], NEST["k"], 2),
+        "keep_sums: it is not directly around a reduction over k",
     ),
     "rfactor of an outer loop": (lambda: rfactor(SPLIT, NEST["k"], 2, ZERO), "there is no loop over k"),
 }

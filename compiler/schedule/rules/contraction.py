@@ -23,6 +23,7 @@ from ...target import Target
 from ..steps import (
     accumulate,
     fuse,
+    keep_sums,
     outline,
     pack,
     powers_below,
@@ -99,14 +100,18 @@ def _tile(stmt: Stmt, nest: Reduction, roles: Roles, plan: TilePlan, target: Tar
     if plan.layout is not None:
         stmt, packed[roles.b.buffer] = pack(stmt, roles.b.buffer, plan.layout)
     stmt, inner = merge_reduction(simplify_stmt(stmt))
-    if plan.parts > 1:
+    if plan.together:
+        stmt = reorder(stmt, [*roles.batch, roles.column]) if roles.batch else stmt
+        stmt, over = keep_sums(stmt, roles.column, inner.over[-1], plan.together)
+        stmt = _unroll_reduction(stmt, over, plan.unroll)
+    elif plan.parts > 1:
         stmt = rfactor(stmt, inner.over[-1], 1, neutral(inner.op, inner.acc.dtype), plan.parts)
     else:
         stmt = _unroll_reduction(stmt, inner.over[-1], plan.unroll)
     others = [v for v in nest.loops if v not in (roles.column, roles.row, *roles.batch)]
     rows = [*others, *([] if roles.row is None else [roles.row])]
     order = [*roles.batch, roles.column, *rows]
-    if len(order) > 1:
+    if len(order) > 1 and not plan.together:
         stmt = reorder(stmt, order)
     stmt, columns = split(stmt, roles.column, tiles_of(roles.column, plan.width * plan.inside, _narrower(plan.width)))
     if plan.inside > 1:

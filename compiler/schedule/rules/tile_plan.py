@@ -36,6 +36,9 @@ takes 0.6 of the time with as many, where a cache holds these, and 0.85 where me
 FEWEST_TERMS = 32
 """Terms of each of several partial sums at least: they are added up in the end."""
 
+LONGEST_LINE = 4096
+"""Bytes of the sums of all columns that stay in the first level beside the rows of B that pass."""
+
 MOST_BLOCKS = 8
 """Most blocks of K to choose from; more only by the heuristic."""
 
@@ -53,6 +56,7 @@ class TilePlan:
     """A register tile has `rows` rows and `width` columns. `lines` lines of an image share tiles of rows; `line` is the
     loop over them, None where there is none. `over` is the order of the reduction loops, the innermost unrolled by up
     to `unroll`, or its iterations in turn for `parts` partial sums. `layout` is that of B if it is a constant.
+    `together`: so many rows of B are read by all panels before the next ones, with sums in memory; 0 for all rows.
     `inside`: panels of B inside the loop over rows; `outlined`: all panels of a block are one function. `staged`: sums
     go through memory before a heavy epilogue."""
 
@@ -64,6 +68,7 @@ class TilePlan:
     unroll: int
     parts: int
     layout: Layout | None
+    together: int
     inside: int
     outlined: bool
     staged: bool
@@ -125,7 +130,8 @@ def plan_tile(
     layout = packed_layout
     if roles.b.buffer.constant and layout is None:
         layout = _layout(roles, over, width, blocks, matrices, target)
-    parts = _choose_parts(nest, roles, over[-1], width // target.lanes, choices)
+    together = _choose_together(nest, roles, width, target, choices)
+    parts = 1 if together else _choose_parts(nest, roles, over[-1], width // target.lanes, choices)
     return TilePlan(
         tile_rows,
         width,
@@ -135,6 +141,7 @@ def plan_tile(
         unroll=choices.choose("unroll", list(range(target.unroll, 0, -1))) if parts == 1 else 1,
         parts=parts,
         layout=layout if roles.b.buffer.constant else None,
+        together=together,
         inside=inside,
         outlined=choices.choose("outlined", [short, not short]) if inside > 1 else False,
         staged=choices.choose("staged", [True, False]),
@@ -186,6 +193,21 @@ def _choose_vectors(rows: int, roles: Roles, target: Target, choices: Choices) -
     widest = min(range(10, 5, -1), key=lambda n: -available % n) if rows == 1 else {2: 4, 3: 3}.get(rows, 2)
     preferred = max(1, min(widest, available))
     return choices.choose("vectors", ordered(preferred, range(1, min(available, target.widest_tile) + 1)))
+
+
+def _choose_together(nest: Reduction, roles: Roles, width: int, target: Target, choices: Choices) -> int:
+    """Rows of B that all panels read before the next ones, 0 for all rows. One row of A reads B once, in each panel
+    parts of its lines: of what a run computes, which is not packed in panels, memory delivers such parts at a fifth of
+    its speed (4.1 and 26 GB/s, Zen 4)."""
+    column, over = roles.column, nest.over[-1]
+    alone = roles.row is None and set(nest.loops) == {column, *roles.batch} and len(nest.over) == 1
+    if not alone or roles.b.buffer.constant or column.length is not None or column.extent <= width:
+        return 0
+    if column.extent * nest.acc.dtype.bytes > LONGEST_LINE or over.extent < 2 * DEPTH:
+        return 0
+    products = prod(v.extent for v in roles.batch)
+    preferred = DEPTH if _bytes(roles.b) > products * target.costs.operand_in_first_level else 0
+    return choices.choose("together", ordered(preferred, [0, DEPTH // 2, DEPTH, 2 * DEPTH]))
 
 
 def _choose_parts(nest: Reduction, roles: Roles, over: Var, vectors: int, choices: Choices) -> int:

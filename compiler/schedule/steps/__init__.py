@@ -11,6 +11,7 @@ from .extend import extend
 from .fuse import fuse
 from .hoist_guards import hoist_guards
 from .interleave import interleave
+from .keep_sums import keep_sums
 from .outline import outline
 from .overlap import overlap
 from .pack import pack
@@ -35,6 +36,7 @@ __all__ = [
     "fuse",
     "hoist_guards",
     "interleave",
+    "keep_sums",
     "outline",
     "overlap",
     "pack",

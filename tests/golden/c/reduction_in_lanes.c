@@ -8,10 +8,7 @@ static void reduction_in_lanes(const f32_t *b0, const f32_t *b1, f32_t *b2) {
     const int32_t t0 = ko_0 * 4;
     part_0 = part_0 + *(const f32x4 *)&b0[t0] * (*(const f32x4 *)&b1[t0]);
   }
-  acc_0 = acc_0 + part_0[0];
-  acc_0 = acc_0 + part_0[1];
-  acc_0 = acc_0 + part_0[2];
-  acc_0 = acc_0 + part_0[3];
+  acc_0 = acc_0 + (part_0[0] + part_0[2] + (part_0[1] + part_0[3]));
   for (int k_0 = 0; k_0 < 3; k_0++) {
     const int32_t t1 = k_0 + 8;
     acc_0 = acc_0 + b0[t1] * b1[t1];

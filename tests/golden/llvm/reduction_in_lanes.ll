@@ -1,4 +1,4 @@
-define internal void @tile_b23124c17e51e1e5(ptr %p0, ptr %p1, ptr %p2, ptr %p3, ptr %p4) noinline #0 {
+define internal void @tile_b9a14125d25d71ae(ptr %p0, ptr %p1, ptr %p2, ptr %p3, ptr %p4) noinline #0 {
 entry:
   %local1 = alloca [1 x float], align 16
   %local2 = alloca [4 x float], align 16
@@ -23,49 +23,43 @@ loop3:
 done4:
   %v17 = load float, ptr %local1, align 4
   %v18 = load float, ptr %local2, align 4
-  %v19 = fadd contract float %v17, %v18
-  store float %v19, ptr %local1, align 4
-  %v20 = load float, ptr %local1, align 4
-  %v21 = getelementptr inbounds float, ptr %local2, i32 1
-  %v22 = load float, ptr %v21, align 4
-  %v23 = fadd contract float %v20, %v22
-  store float %v23, ptr %local1, align 4
-  %v24 = load float, ptr %local1, align 4
-  %v25 = getelementptr inbounds float, ptr %local2, i32 2
-  %v26 = load float, ptr %v25, align 4
-  %v27 = fadd contract float %v24, %v26
-  store float %v27, ptr %local1, align 4
-  %v28 = load float, ptr %local1, align 4
-  %v29 = getelementptr inbounds float, ptr %local2, i32 3
-  %v30 = load float, ptr %v29, align 4
-  %v31 = fadd contract float %v28, %v30
-  store float %v31, ptr %local1, align 4
-  br label %loop32
-loop32:
-  %i36 = phi i32 [ 0, %done4 ], [ %v42, %loop32 ]
-  %at34 = phi ptr [ %p2, %done4 ], [ %v43, %loop32 ]
-  %at35 = phi ptr [ %p3, %done4 ], [ %v44, %loop32 ]
-  %v37 = load float, ptr %local1, align 4
-  %v38 = load float, ptr %at34, align 4
-  %v39 = load float, ptr %at35, align 4
-  %v40 = fmul contract float %v38, %v39
-  %v41 = fadd contract float %v37, %v40
-  store float %v41, ptr %local1, align 4
-  %v42 = add nuw nsw i32 %i36, 1
-  %v43 = getelementptr inbounds i8, ptr %at34, i32 4
-  %v44 = getelementptr inbounds i8, ptr %at35, i32 4
-  %v45 = icmp eq i32 %v42, 3
-  br i1 %v45, label %done33, label %loop32
-done33:
-  %v46 = load float, ptr %local1, align 4
-  store float %v46, ptr %p4, align 4
+  %v19 = getelementptr inbounds float, ptr %local2, i32 2
+  %v20 = load float, ptr %v19, align 4
+  %v21 = fadd contract float %v18, %v20
+  %v22 = getelementptr inbounds float, ptr %local2, i32 1
+  %v23 = load float, ptr %v22, align 4
+  %v24 = getelementptr inbounds float, ptr %local2, i32 3
+  %v25 = load float, ptr %v24, align 4
+  %v26 = fadd contract float %v23, %v25
+  %v27 = fadd contract float %v21, %v26
+  %v28 = fadd contract float %v17, %v27
+  store float %v28, ptr %local1, align 4
+  br label %loop29
+loop29:
+  %i33 = phi i32 [ 0, %done4 ], [ %v39, %loop29 ]
+  %at31 = phi ptr [ %p2, %done4 ], [ %v40, %loop29 ]
+  %at32 = phi ptr [ %p3, %done4 ], [ %v41, %loop29 ]
+  %v34 = load float, ptr %local1, align 4
+  %v35 = load float, ptr %at31, align 4
+  %v36 = load float, ptr %at32, align 4
+  %v37 = fmul contract float %v35, %v36
+  %v38 = fadd contract float %v34, %v37
+  store float %v38, ptr %local1, align 4
+  %v39 = add nuw nsw i32 %i33, 1
+  %v40 = getelementptr inbounds i8, ptr %at31, i32 4
+  %v41 = getelementptr inbounds i8, ptr %at32, i32 4
+  %v42 = icmp eq i32 %v39, 3
+  br i1 %v42, label %done30, label %loop29
+done30:
+  %v43 = load float, ptr %local1, align 4
+  store float %v43, ptr %p4, align 4
   ret void
 }
-define internal void @kernel_92298d63226af1d1(ptr %p0, ptr %p1, ptr %p2) noinline #0 {
+define internal void @kernel_a0d7dc9228ae4803(ptr %p0, ptr %p1, ptr %p2) noinline #0 {
 entry:
   %v1 = getelementptr inbounds nuw i8, ptr %p0, i32 32
   %v2 = getelementptr inbounds nuw i8, ptr %p1, i32 32
-  call void @tile_b23124c17e51e1e5(ptr %p0, ptr %p1, ptr %v1, ptr %v2, ptr %p2)
+  call void @tile_b9a14125d25d71ae(ptr %p0, ptr %p1, ptr %v1, ptr %v2, ptr %p2)
   ret void
 }
 attributes #0 = { nounwind }
