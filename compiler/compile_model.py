@@ -73,6 +73,7 @@ def compile(
     chat_template: str | Path | None = None,
     states: Sequence[str] | None = None,
     given: Sequence[str] = (),
+    state_window: int | None = None,
     generate: bool | str = False,
     threads: int = 1,
     fast_math: bool = True,
@@ -103,20 +104,21 @@ def compile(
     in place of outputs, with `labels`: a file, or a list. `text` is a tokenizer.json, as --text has it (extra
     `[text]`): runs take `text`, a string or a list of strings and pairs of them, in place of the inputs of tokens,
     int64 or int32 [batch, length]. `chat_template` is the file of the template by which `generate` takes messages,
-    where it is not beside the tokenizer. `states` are pairs INPUT=OUTPUT, perhaps with wildcards, of what outlives a
-    run: the output of one run is the input of the next, and no input or output any more (`reset`, `position`,
-    `save_state`, `load_state`, `rewind`, `session` of the result); by default the caches of decoders, by their usual
-    names; () for none. Masks and positions that follow from them are no inputs either, but for those in `given`.
-    "native" and "c" run on so many `threads`, with the same results. `fast_math` allows algorithms that round otherwise
-    than the model's own operators, for convolutions up to 1e-3 of the largest result. `precision` "f16" rounds large
-    constants to float16, and on "webgpu", "opencl" and "cuda" tensors between kernels; sums are float32 everywhere.
-    "tf32", on "cuda", rounds operands of large products to ten bits of fraction. "f16-fast": as `--precision` of the
-    command line. `activations`, "model", "f32" or "int8": as `--activations` of the command line. With `cache`, kernels
-    of earlier calls come from the user's cache folder. `compile_memory`, in bytes, is what compiling may take, by
-    estimate; by default three quarters of the machine's memory. A limit that is given, and `max_seconds`, hold for the
-    call as a whole, whatever it does; code that is not Python's is not interrupted. `records` are files of webnn-tune,
-    whose schedules are used where they fit; `for_device` is the device that counts among theirs, by its name or part of
-    it. Raises InputError and UnsupportedError.
+    where it is not beside the tokenizer. `states` are pairs INPUT=OUTPUT, perhaps with wildcards, of what outlives
+    a run: the output of one run is the input of the next, and no input or output any more (`reset`, `position`,
+    `save_state`, `load_state`, `rewind`, `session` of the result); by default the caches of decoders, by their
+    usual names; () for none. Masks and positions that follow from them are no inputs either, but for those in
+    `given`. Of states that grow the newest `state_window` rows stay. "native" and "c" run on so many `threads`,
+    with the same results. `fast_math` allows algorithms that round otherwise than the model's own operators, for
+    convolutions up to 1e-3 of the largest result. `precision` "f16" rounds large constants to float16, and on
+    "webgpu", "opencl" and "cuda" tensors between kernels; sums are float32 everywhere. "tf32", on "cuda", rounds
+    operands of large products to ten bits of fraction. "f16-fast": as `--precision` of the command line.
+    `activations`, "model", "f32" or "int8": as `--activations` of the command line. With `cache`, kernels of
+    earlier calls come from the user's cache folder. `compile_memory`, in bytes, is what compiling may take, by
+    estimate; by default three quarters of the machine's memory. A limit that is given, and `max_seconds`, hold for
+    the call as a whole, whatever it does; code that is not Python's is not interrupted. `records` are files of
+    webnn-tune, whose schedules are used where they fit; `for_device` is the device that counts among theirs, by its
+    name or part of it. Raises InputError and UnsupportedError.
     """
     remote = target.startswith(PREFIX)
     name = parse_remote(target)[1] if remote else target
@@ -128,7 +130,7 @@ def compile(
         raise InputError(f"threads={threads}: give 1 or more for the target {', '.join(several)}, 1 for the others")
     row.check_precision(precision)
     options = Options(
-        model_inputs(shapes, dims, constants, operators_of(operators), signature, states, given),
+        model_inputs(shapes, dims, constants, operators_of(operators), signature, states, given, state_window),
         PICTURES.by_input(pictures or {}),
         SOUNDS.by_input(sounds or {}),
         answers_of(answers),
@@ -186,6 +188,7 @@ def build_bundle(
     chat_template: str | Path | None = None,
     states: Sequence[str] | None = None,
     given: Sequence[str] = (),
+    state_window: int | None = None,
     generate: bool | str = False,
     fast_math: bool = True,
     precision: str = "f32",
@@ -209,7 +212,7 @@ def build_bundle(
     options are those of `compile`, and `gpu_tiles` that of the command line. Raises InputError and UnsupportedError.
     """
     options = Options(
-        model_inputs(shapes, dims, constants, operators_of(operators), signature, states, given),
+        model_inputs(shapes, dims, constants, operators_of(operators), signature, states, given, state_window),
         PICTURES.by_input(pictures or {}),
         SOUNDS.by_input(sounds or {}),
         answers_of(answers),

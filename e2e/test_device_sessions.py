@@ -13,10 +13,12 @@ from bundle_runs import TO_ARRAY, as_data
 from compiled import compile_site
 from decoders.tiny import DIMS, WORDS, Passed, sentences, tiny_decoder
 from devices import open_bundle, value
-from played_sessions import INTERLEAVED, KEPT, OPEN, STEPS, check_interleaved, check_kept
+from played_sessions import INTERLEAVED, KEPT, OPEN, STEPS, WINDOWED, check_interleaved, check_kept, check_windowed
 from playwright.sync_api import Page
 from server import Site, serve
 from state_rows import ROWS, Row
+from windowed_decoder import OPTIONS, SMALL
+from windowed_decoder import sentence as long_sentence
 
 MOST = DIMS["past"][1]
 
@@ -48,6 +50,22 @@ def test_eight_sessions_in_turns(page: Page, site: Site, backend: str, worker: b
 def test_states_are_saved_forked_rewound_and_full(page: Page, site: Site, backend: str, worker: bool) -> None:
     open_bundle(page, site, "bundle", backend)
     check_kept(value(page, KEPT, {"options": {"backend": backend, "worker": worker}}), tiny_decoder(), MOST)
+
+
+@pytest.fixture(scope="module")
+def windowed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("windowed")
+    onnx.save(SMALL, folder / "small.onnx")
+    with serve(compile_site(folder / "small.onnx", folder / "site", *OPTIONS, "--targets", "webgpu,webgl")) as made:
+        yield made
+
+
+@pytest.mark.parametrize("worker", [True, False])
+def test_a_sequence_goes_on_with_the_newest_rows(page: Page, windowed: Site, backend: str, worker: bool) -> None:
+    open_bundle(page, windowed, "bundle", backend)
+    runs = long_sentence()
+    argument = {"options": {"backend": backend, "worker": worker}, "runs": runs, "save": 9}
+    check_windowed(value(page, WINDOWED, argument), runs, 9)
 
 
 @pytest.mark.parametrize("when", ["before", "during"])

@@ -14,9 +14,11 @@ from compiled import compile_site
 from decoders.tiny import DIMS, WORDS, Passed, sentences, tiny_decoder
 from devices import value
 from harness import measure_heap, open_page
-from played_sessions import INTERLEAVED, KEPT, OPEN, STEPS, check_interleaved, check_kept
+from played_sessions import INTERLEAVED, KEPT, OPEN, STEPS, WINDOWED, check_interleaved, check_kept, check_windowed
 from playwright.sync_api import Page
 from server import ISOLATION, Site, serve
+from windowed_decoder import OPTIONS, SMALL
+from windowed_decoder import sentence as long_sentence
 
 MOST = DIMS["past"][1]
 SIZES = [f"--dim={name}={size if isinstance(size, int) else '{}..{}'.format(*size)}" for name, size in DIMS.items()]
@@ -48,6 +50,16 @@ def test_eight_sessions_in_turns(page: Page, served: Site) -> None:
 def test_states_are_saved_forked_rewound_and_full(page: Page, served: Site, worker: bool) -> None:
     open_page(page, served)
     check_kept(value(page, KEPT, {"options": {**WASM, "worker": worker}}), tiny_decoder(), MOST)
+
+
+def test_a_sequence_goes_on_with_the_newest_rows(page: Page, tmp_path: Path) -> None:
+    """In a worker that listens at shared memory."""
+    onnx.save(SMALL, tmp_path / "small.onnx")
+    folder = compile_site(tmp_path / "small.onnx", tmp_path / "site", *OPTIONS, "--targets", "wasm")
+    runs = long_sentence()
+    with serve(folder, headers=ISOLATION) as site:
+        open_page(page, site)
+        check_windowed(value(page, WINDOWED, {"options": WASM, "runs": runs, "save": 9}), runs, 9)
 
 
 def test_an_aborted_run_counts_once_or_not_at_all(page: Page, served: Site) -> None:

@@ -40,8 +40,12 @@ export interface Dimension {
   // <states>
   /** Length that a run leaves, such as 'past + length', where states have this size: runs before decide it, and no input. */
   readonly after?: string;
-  /** The most that a run may leave of it: a table of positions has no more. */
+  /** The most that positions may be: a table of them has no more. */
   readonly limit?: number;
+  // <newest>
+  /** So many rows the states have at most: the oldest are dropped before a run that would leave more. */
+  readonly window?: number;
+  // </newest>
   // </states>
 }
 
@@ -391,7 +395,8 @@ export type SavedStates = States;
 /** A session: each run finds what the one before has left. Methods and runs take effect in the order of their calls. */
 export interface Kept {
   /**
-   * Rows of the states, those of a run under way among them; of a model whose states do not grow the runs since the start.
+   * Rows of the states, those of a run under way and those that were dropped as the oldest among them; of a model whose
+   * states do not grow the runs since the start.
    * A run that rejects and was carried out all the same, since its signal came late, counts; one that failed does not.
    */
   readonly position: number;
@@ -401,7 +406,7 @@ export interface Kept {
   saveState(): Promise<SavedStates>;
   /** The states become copies of those that `saveState` gave, of this session or another, or of others of such shapes. */
   loadState(saved: { readonly [Name in keyof States]: Data<States[Name]> | Shaped<Data<States[Name]>> }): Promise<void>;
-  /** Drops the last rows. Rejects where a state does not grow: load what was saved there. */
+  /** Drops the last rows, of those that are there. Rejects where a state does not grow: load what was saved there. */
   rewind(rows: number): Promise<void>;
   /** A new session with copies of these states. */
   fork(): Promise<Session>;

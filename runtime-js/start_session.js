@@ -37,7 +37,10 @@ import { openStore } from './fetch/keep_files.js';
  * @typedef {import('./values/sizes.js').Spec & { room: readonly number[], stays?: true }} StateSpec `room`: the shape of its
  *   memory; `stays`: rows that are dropped do not concern it
  */
-/** @typedef {'read' | 'write' | 'copy' | 'drop'} Action `write` makes states anew: of zeros, or of the arrays that are given */
+/**
+ * @typedef {'read' | 'write' | 'copy' | 'move' | 'drop'} Action `write` makes states anew: of zeros, or of the arrays that are
+ *   given; `move` leaves the last rows, as many as there are with the scalars `stay`
+ */
 /**
  * @typedef {object} Session A model that runs; inputs and outputs in the order of the plan's, `scalars` the plan's `numbers`.
  * @property {Record<string, unknown>} facts what `info` lists of it
@@ -47,8 +50,8 @@ import { openStore } from './fetch/keep_files.js';
  *   Uint8Array | undefined) => (number[] | undefined)[]} [runInto] a run that is over at once; outputs go to rooms of so many
  *   bytes; their shapes, where these vary
  * @property {(inputs: Input[], scalars: readonly number[], repeat: number) => KernelTime[] | Promise<KernelTime[]>} profile
- * @property {(arrays: ArrayBufferView[], scalars: readonly number[], action: Action, session?: number, from?: number) =>
- *   Output[] | Promise<Output[]>} [keep] does something with the states of a session, a new one where none is named; `read`
+ * @property {(arrays: ArrayBufferView[], scalars: readonly number[], action: Action, session?: number, from?: number,
+ *   stay?: readonly number[]) => Output[] | Promise<Output[]>} [keep] does something with the states of a session, a new one where none is named; `read`
  *   gives them, the others in one array the number of the session and the bytes of all memory now
  * @property {() => void} dispose pending runs reject
  * @property {() => GPUDevice | undefined} [device]

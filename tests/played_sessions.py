@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import onnx
 from decoders.tiny import WORDS, Passed
+from windowed_decoder import ROWS, passed
 
 OPEN = """
   const model = await bundle.load(argument.options);
@@ -131,3 +132,60 @@ def check_kept(found: Any, model: onnx.ModelProto, most: int) -> None:
     want = Passed.of(model).run([3, 1])
     np.testing.assert_allclose(np.reshape(found["first"], want.shape), want, rtol=2e-4, atol=2e-4)
     assert [f["code"] for f in found["over"]] == ["disposed", "disposed"]
+
+
+WINDOWED = (
+    OPEN
+    + """
+  const other = await model.session();
+  const found = { runs: [], dimensions: model.dimensions.map(({ name, window }) => [name, window ?? 0]) };
+  let saved;
+  for (const [i, ids] of argument.runs.entries()) {
+    if (i === argument.save) saved = [await model.saveState(), await model.fork(), model.position];
+    found.runs.push(Array.from(await say(model, ids)));
+    await say(other, ids.slice(0, 1));
+  }
+  const rest = async (session) => {
+    const logits = [];
+    for (const ids of argument.runs.slice(argument.save)) logits.push(Array.from(await say(session, ids)));
+    return logits;
+  };
+  found.positions = [model.position, other.position];
+  const [state, fork, position] = saved;
+  found.dropped = Object.entries(state).filter(([name]) => name.endsWith('.dropped')).map(([, array]) => array[0]);
+  found.shape = Object.values(state)[0].shape;
+  found.forked = await rest(fork);
+  await other.loadState(structuredClone(state));
+  found.loaded = [other.position === position, await rest(other)];
+  await model.loadState(state);
+  await say(model, [1]);
+  await model.rewind(1);
+  found.rewound = [model.position === position, await rest(model)];
+  found.beyond = await failure(() => model.rewind(model.position));
+  await model.reset();
+  found.reset = [Array.from(await say(model, argument.runs[0])), model.position];
+  await model.dispose();
+  return found;
+"""
+)
+"""The logits of `argument.runs` of a model whose newest rows stay, and once more from number `argument.save` on."""
+
+
+def check_windowed(found: Any, runs: Sequence[Sequence[int]], save: int) -> None:
+    """`found` by `WINDOWED` of the decoder SMALL, whose states have ROWS rows."""
+    reference, want, position = passed(), [], 0
+    for i, ids in enumerate(runs):
+        if i == save:
+            position = reference.position
+            there = next(iter(reference.caches.values())).shape[2]
+        want.append(reference.run(ids))
+    assert found["dimensions"] == [["sequence_length", 0], ["past_sequence_length", ROWS]]
+    assert found["positions"] == [reference.position, len(runs)]
+    assert (found["dropped"], found["shape"][2]) == ([position - there], there)
+    assert found["loaded"][0] is found["rewound"][0] is True
+    for got in (found["runs"], found["runs"][:save] + found["forked"], [*found["runs"][:save], *found["loaded"][1]]):
+        for one, logits in zip(got, want, strict=True):
+            np.testing.assert_allclose(np.reshape(one, logits.shape), logits, rtol=2e-4, atol=2e-4)
+    assert found["rewound"][1] == found["loaded"][1]
+    assert found["beyond"]["name"] == "RangeError"
+    assert found["reset"] == [found["runs"][0], len(runs[0])]

@@ -20,9 +20,8 @@ _PARTS = (
 )
 _PART = re.compile(r"^export (?:\{ (?:\w+ as )?(\w+) \} from .*|const (\w+) = [^;]*;)\n", re.MULTILINE)
 
-_SECTION = re.compile(
-    r"^ *// <(canaries|states|functions|generate|pieces|chat|signature)>\n(.*?)^ *// </\1>\n", re.MULTILINE | re.DOTALL
-)
+_NAMES = "canaries|states|newest|functions|generate|pieces|chat|signature"
+_SECTION = re.compile(r"^ *// <(" + _NAMES + r")>\n(.*?)^ *// </\1>\n", re.MULTILINE | re.DOTALL)
 
 
 def read_runtime() -> dict[str, str]:

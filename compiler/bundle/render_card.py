@@ -77,7 +77,10 @@ def facts_of(artifact: Artifact, packaging: Packaging, files: Sequence[BundleFil
 
 
 def _states(artifact: Artifact) -> str:
-    lengths = [f"{d.name} {d.least} to {d.most} before a run" for d in artifact.dimensions if d.after is not None]
+    kept = [d for d in artifact.dimensions if d.after is not None and d.dropped_of is None]
+    lengths = [
+        f"{d.name} {d.least} to {d.most} before a run{', of which the newest stay' if d.window else ''}" for d in kept
+    ]
     held = size(sum(spec.bytes for spec in artifact.states))
     return ", ".join([f"{len(artifact.states)} states, {held} for each session", *lengths])
 

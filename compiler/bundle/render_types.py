@@ -148,6 +148,9 @@ def _states(artifact: Artifact) -> Iterator[Field]:
         numbers = ", ".join(str(n) if isinstance(n, int) else "number" for n in spec.shape)
         about = f"{spec.dtype}, shape {shown(spec.shape)}"
         yield about, spec.name, f"{ARRAYS[spec.dtype]} & {{ readonly shape: readonly [{numbers}] }}"
+    for d in artifact.dimensions:
+        if d.dropped_of is not None:
+            yield "int32, the rows that were dropped", d.name, "Int32Array & { readonly shape: readonly [] }"
 
 
 def _output_infos(artifact: Artifact) -> Iterator[str]:

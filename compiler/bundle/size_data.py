@@ -48,7 +48,8 @@ def size_data(n: Size, numbers: Numbers) -> int | dict[str, Any]:
 
 def dimension_data(d: Dimension, inputs: Sequence[TensorSpec], numbers: Numbers) -> dict[str, Any]:
     """`least` and `most` are of the size, in which the scalar counts multiples; `after` is what a run leaves of it in a
-    state, and `limit` the most that it may leave."""
+    state, and positions are less than `limit`. Of one with a `window` sessions drop rows before a run that would leave
+    more, which that counts which is `droppedOf` it."""
     entry: dict[str, Any] = {"name": d.name, "least": d.least, "most": d.most, "multiple": d.multiple}
     if d.value_of is not None:
         entry["input"] = next(i for i, spec in enumerate(inputs) if spec.name == d.value_of)
@@ -56,4 +57,8 @@ def dimension_data(d: Dimension, inputs: Sequence[TensorSpec], numbers: Numbers)
         entry["after"] = size_data(d.after, numbers)
     if d.limit is not None:
         entry["limit"] = d.limit
+    if d.window is not None:
+        entry["window"] = d.window
+    if d.dropped_of is not None:
+        entry["droppedOf"] = d.dropped_of
     return entry

@@ -65,6 +65,8 @@ def optional_parts(artifact: Artifact) -> Iterator[str]:
         yield "sizes"
     if artifact.states:
         yield from ("states", "showState", "webgpuStates")
+    if any(d.window is not None for d in artifact.dimensions):
+        yield "newest"
     if artifact.pictures:
         yield "pictures"
     if artifact.sounds:

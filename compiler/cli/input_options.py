@@ -1,4 +1,4 @@
-"""--shape, --dim, --fix, --state, --given and --ops: what the user says of a model's inputs and operators."""
+"""--shape, --dim, --fix, --state, --state-window, --given, --ops: what users say of a model's inputs and operators."""
 
 from __future__ import annotations
 
@@ -146,6 +146,14 @@ _OPTIONS = (
         "usual names; none: no states.",
     ),
     click.option(
+        "--state-window",
+        "window",
+        type=click.IntRange(1, 2**31 - 1),
+        metavar="ROWS",
+        help="The rows that states keep, such as those of a decoder's cache: a sequence may be of any length, and the "
+        "oldest rows are dropped where there would be more. By default a run that finds no room is refused.",
+    ),
+    click.option(
         "--given",
         metavar="INPUT",
         multiple=True,
@@ -179,6 +187,7 @@ def input_options(command: Callable[..., None]) -> Callable[..., None]:
         dims: tuple[tuple[str, Dim], ...],
         constants: tuple[tuple[str, np.ndarray], ...],
         states: tuple[str, ...],
+        window: int | None,
         given: tuple[str, ...],
         signature: str,
         files: tuple[Path, ...],
@@ -191,7 +200,7 @@ def input_options(command: Callable[..., None]) -> Callable[..., None]:
             except InputError as error:
                 raise click.UsageError(str(error)) from None
             fixed_shapes, fixed = _by_name("--shape", "shapes", shapes), _by_name("--fix", "values", constants)
-            inputs = ModelInputs(fixed_shapes, sizes, fixed, operators_of(files), signature, pairs, given)
+            inputs = ModelInputs(fixed_shapes, sizes, fixed, operators_of(files), signature, pairs, given, window)
         command(inputs=inputs, **others)
 
     for option in reversed(_OPTIONS):

@@ -304,6 +304,7 @@ def _counts(operators: Counter[str]) -> str:
 
 def write_report(report: Report, path: Path) -> None:
     """The report as JSON: times in seconds, sizes in bytes. Raises InputError where it cannot be written."""
+    kept = [d for d in report.dimensions if d.after is not None and d.dropped_of is None]
     data = {
         "model": report.model,
         "operators": {"model": dict(report.operators), "optimised": report.graph_nodes},
@@ -315,7 +316,8 @@ def write_report(report: Report, path: Path) -> None:
         "states": {
             "pairs": {s.before: s.after for s in report.kept},
             "bytes": sum(t.bytes for t in report.states),
-            "lengths": {d.name: d.most for d in report.dimensions if d.after is not None},
+            "lengths": {d.name: d.most for d in kept},
+            "window": next((d.window for d in kept if d.window is not None), None),
             "made": list(report.made),
         },
         "refusals": [r.text for r in report.refusals],

@@ -92,7 +92,11 @@ def options_of(request: Request) -> Options:
     records, weights = request.get("records"), request.get("weights")
     return Options(
         model_inputs(
-            request.get("shapes"), request.get("dims"), states=request.get("states"), given=request.get("given", ())
+            request.get("shapes"),
+            request.get("dims"),
+            states=request.get("states"),
+            given=request.get("given", ()),
+            window=request.get("stateWindow"),
         ),
         PICTURES.by_input(request.get("pictures", {})),
         SOUNDS.by_input(request.get("sounds", {})),

@@ -15,7 +15,7 @@ from ..ir.nodes import Expr, Scalar
 from ..ir.sizes import number, scalars_of, value_of
 from ..program.dimensions import Dimension
 from ..program.program import TensorSpec
-from ..program.states import State, check_room, lengths_at_start
+from ..program.states import State, check_room, lengths_at_start, within_window
 from ..values.bind_sizes import bind_sizes
 from ..values.draw_inputs import draw_inputs, largest_sizes, smallest_sizes
 
@@ -55,8 +55,11 @@ class Kept:
         own = self.scalars()
         kept = [d for d in dimensions if d.scalar in own]
         try:
-            scalars = {**sizes, **bind_sizes(kept, self.specs, [states[s.name] for s in self.specs])}
+            none = {d.scalar: 0 for d in dimensions if d.dropped_of is not None}
+            scalars = {**sizes, **none, **bind_sizes(kept, self.specs, [states[s.name] for s in self.specs])}
             check_room(dimensions, scalars)
+            if within_window(dimensions, scalars) != scalars:
+                return None
         except InputError:
             return None
         return scalars

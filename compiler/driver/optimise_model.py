@@ -16,6 +16,7 @@ from ..graph.keep_states import keep_states
 from ..graph.lower_graph import lower_graph
 from ..graph.passes import run_graph_passes
 from ..graph.specialise import specialise
+from ..graph.window_states import window_states
 from ..pictures.take_pictures import picture_inputs, take_pictures
 from ..sounds.take_sounds import sound_inputs, take_sounds
 from ..system.limits import CompileMemory
@@ -43,6 +44,8 @@ def import_graph(model: Model, work: Work) -> Graph:
     options, inputs = work.options, work.options.inputs
     graph = import_model(model, inputs, CompileMemory(options.compile_memory))
     graph = keep_states(graph, inputs.states, inputs.given)
+    if inputs.window is not None:
+        graph = window_states(graph, inputs.window)
     if options.generate is not None:
         graph, generation = add_generation(graph, options.generate)
         work.generation[:] = [replace(generation, end=_end_tokens(generation, work))]

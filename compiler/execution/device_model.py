@@ -135,11 +135,7 @@ class DeviceModel(StatefulModel):
         self, session: Session | None, inputs: Mapping[str, object], carry_out: Callable[[_Leaf], None] | None = None
     ) -> None:
         """A run as it is, or step by step."""
-        self._upload(inputs, session)
-        if session is not None:
-            assert isinstance(session.memory, SwappedStates)
-            session.begin(self._scalars)
-            self._states.bring(session.memory)
+        self._begin(inputs, session)
         if carry_out is None:
             self._play(self._steps, self._carry_out)
         else:
@@ -207,11 +203,8 @@ class DeviceModel(StatefulModel):
         session = self._own().fork() if self.program.states else None
         with self._lock:
             while not runs or spent < seconds:
-                self._upload(inputs, session)  # a run may use the memory of its inputs for other values
-                if session is not None and not runs:
-                    assert isinstance(session.memory, SwappedStates)
-                    session.begin(self._scalars)
-                    self._states.bring(session.memory)
+                # A run may use the memory of its inputs for other values.
+                (self._upload if runs else self._begin)(inputs, session)
                 self._device.finish()
                 start = time.perf_counter()
                 self._play(self._steps, self._carry_out)
@@ -219,6 +212,15 @@ class DeviceModel(StatefulModel):
                 spent += time.perf_counter() - start
                 runs += 1
         return spent * 1e3 / runs
+
+    def _begin(self, inputs: Mapping[str, object], session: Session | None) -> None:
+        """Uploads what a run is given, and brings its states."""
+        self._upload(inputs, session)
+        if session is not None:
+            assert isinstance(session.memory, SwappedStates)
+            if session.begin(self._scalars):
+                self._upload(inputs, session)
+            self._states.bring(session.memory)
 
     def _upload(self, inputs: Mapping[str, object], session: Session | None = None) -> None:
         if self._closed:

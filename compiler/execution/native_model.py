@@ -89,7 +89,8 @@ class NativeModel(ProgramModel):
                 return self.ports.read(out)
             assert isinstance(session.memory, _Bytes)
             self.ports.write(inputs, session.lengths)
-            session.begin(self.ports.scalars())
+            if session.begin(self.ports.scalars()):
+                self.ports.write(inputs, session.lengths)
             self._code.call(ENTRY, *self._memory, _address(session.memory.bytes))
             results = self.ports.read(out)
             session.end(self.ports.scalars())

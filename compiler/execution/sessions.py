@@ -15,7 +15,7 @@ from ..ir.nodes import Expr, Scalar
 from ..ir.sizes import scalars_of, value_of
 from ..program.dimensions import Dimension
 from ..program.program import Program, TensorSpec
-from ..program.states import check_room, lengths_after, lengths_at_start
+from ..program.states import check_room, lengths_after, lengths_at_start, rows_ever, within_window
 from ..values.arrays import read_inputs
 from ..values.bind_sizes import bind_sizes
 from ..values.ports import check_out
@@ -58,6 +58,7 @@ class Session:
         # Sizes of states that the other inputs of a run decide, such as a batch's.
         self._shared = [d.scalar for d in program.dimensions if d.scalar in sizes and d.after is None]
         self._growing = next((d for d in program.dimensions if d.after is not None), None)
+        self._counts = [d for d in program.dimensions if d.dropped_of is not None]
         lengths = lengths_at_start(program.dimensions)
         self._fixed = [s for s in program.states if lengths.keys().isdisjoint(_scalars_of(s))]
         self.lengths: dict[Scalar, int] = {}
@@ -79,23 +80,28 @@ class Session:
 
     @property
     def position(self) -> int:
-        """The rows of the states, or where no state grows the runs since the start."""
+        """The rows of the states, with those that were dropped; where no state grows the runs since the start."""
         d = self._growing
-        return self._runs if d is None else self.lengths[d.scalar] * d.multiple
+        return self._runs if d is None else rows_ever(self._dimensions, d, self.lengths)
 
     def save_state(self) -> dict[str, Array]:
-        """Copies of the states by the names of their inputs, of the shapes that they have now."""
+        """Copies of the states by the names of their inputs, of the shapes that they have now; beside those that drop
+        rows how many these were, int32 []."""
         with self._model.lock:
             self._check_whole()
-            return {s.name: self._live(s).copy() for s in self._states}
+            dropped = {d.name: np.array(self.lengths[d.scalar] * d.multiple, np.int32) for d in self._counts}
+            return {s.name: self._live(s).copy() for s in self._states} | dropped
 
     def load_state(self, saved: Mapping[str, object]) -> None:
-        """The states become copies of those that `save_state` gave, or of others of such shapes. Raises InputError for
-        missing or misshapen ones, and leaves the states as they are then."""
-        arrays = read_inputs(self._states, saved)
+        """The states become copies of those that `save_state` gave, or of others of such shapes, of which no rows were
+        dropped where nothing says how many. Raises InputError for missing or misshapen ones, and leaves the states as
+        they are then."""
+        counts = {d.scalar: self._count(d, saved) for d in self._counts}
+        names = {d.name for d in self._counts}
+        arrays = read_inputs(self._states, {name: one for name, one in saved.items() if name not in names})
         scalars = scalars_of(*(n for s in self._states for n in s.shape if isinstance(n, Expr)))
         sizes = bind_sizes([d for d in self._dimensions if d.scalar in scalars], self._states, arrays)
-        lengths = {s: n for s, n in sizes.items() if s in lengths_at_start(self._dimensions)}
+        lengths = counts | {s: n for s, n in sizes.items() if s in lengths_at_start(self._dimensions)}
         with self._model.lock:
             self.memory.clear()
             for s, a in zip(self._states, arrays, strict=True):
@@ -112,8 +118,9 @@ class Session:
             raise InputError(f"rewind: the states {fixed} have no rows; save_state() and load_state() take them back")
         with self._model.lock:
             d = self._growing
-            if not 0 <= rows <= self.position or rows % d.multiple:
-                raise InputError(f"rewind({rows}): the states have {self.position} rows ({d.name})")
+            there = self.lengths[d.scalar] * d.multiple
+            if not 0 <= rows <= there or rows % d.multiple:
+                raise InputError(f"rewind({rows}): the states have {there} rows ({d.name})")
             left = self.lengths[d.scalar] - rows // d.multiple
             self.lengths = {s: min(n, left) if s is d.scalar else n for s, n in self.lengths.items()}
             self.changes += 1
@@ -133,17 +140,20 @@ class Session:
             other.changes = self.changes
         return other
 
-    def begin(self, scalars: Mapping[Scalar, int]) -> None:
-        """Raises InputError where a run with these sizes cannot begin."""
+    def begin(self, scalars: Mapping[Scalar, int]) -> bool:
+        """Whether a run with these sizes begins with other `lengths` now: rows were dropped, for which it would not
+        find room. Raises InputError where it cannot begin."""
         self._check_whole()
         check_room(self._dimensions, {d.scalar: scalars[d.scalar] for d in self._dimensions})
         for d in self._dimensions:
             if self._held.get(d.scalar, scalars[d.scalar]) != scalars[d.scalar]:
                 before, now = (n * d.multiple for n in (self._held[d.scalar], scalars[d.scalar]))
                 raise InputError(f"{d.name} is {now}, and the states are of runs with {before}: reset() comes first")
+        others = self._drop_rows(within_window(self._dimensions, scalars))
         # A run that ends with an error has written over states of fixed size.
         if self._fixed:
             self._broken = "a run ended with an error and left the states undefined: reset() or load_state() first"
+        return others
 
     def end(self, scalars: Mapping[Scalar, int]) -> None:
         """Takes the lengths that a run with these sizes leaves."""
@@ -151,6 +161,28 @@ class Session:
         self._held = {s: scalars[s] for s in self._shared}
         self._runs += 1
         self.changes += 1
+
+    def _drop_rows(self, found: Mapping[Scalar, int]) -> bool:
+        """Leaves the newest rows of the states, as many as a run that has `found` those; whether that are fewer."""
+        lengths = {s: found[s] for s in self.lengths}
+        if lengths == self.lengths:
+            return False
+        live = [self._live(s) for s in self._states]
+        self.lengths = lengths
+        for s, there in zip(self._states, live, strict=True):
+            newest = tuple(slice(a - b, a) for a, b in zip(there.shape, self._shape(s), strict=True))
+            if newest != tuple(map(slice, there.shape)):
+                whole = np.zeros(s.extents, s.dtype.numpy)
+                whole[tuple(map(slice, self._shape(s)))] = there[newest]
+                self.memory.write(s, whole)
+        return True
+
+    def _count(self, d: Dimension, saved: Mapping[str, object]) -> int:
+        """The rows that were dropped of what was saved, in multiples. Raises InputError for what is no such number."""
+        rows = np.asarray(saved.get(d.name, 0))
+        if rows.size != 1 or rows.dtype.kind not in "iu" or not 0 <= rows.item() <= d.most or rows.item() % d.multiple:
+            raise InputError(f"load_state: {d.name!r} is no number of rows, which save_state gives: {saved[d.name]!r}")
+        return int(rows.item()) // d.multiple
 
     def _start(self, lengths: dict[Scalar, int], held: dict[Scalar, int]) -> None:
         self.lengths, self._held, self._runs, self._broken = lengths, held, 0, ""
@@ -161,9 +193,11 @@ class Session:
             raise InputError(self._broken)
 
     def _live(self, state: TensorSpec) -> Array:
+        return self.memory.read(state)[tuple(map(slice, self._shape(state)))]
+
+    def _shape(self, state: TensorSpec) -> tuple[int, ...]:
         least = {d.scalar: d.scalar.low for d in self._dimensions}
-        shape = tuple(value_of(n, {**least, **self._held, **self.lengths}) for n in state.shape)
-        return self.memory.read(state)[tuple(map(slice, shape))]
+        return tuple(value_of(n, {**least, **self._held, **self.lengths}) for n in state.shape)
 
 
 def _scalars_of(state: TensorSpec) -> tuple[Scalar, ...]:

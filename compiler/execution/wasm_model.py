@@ -82,9 +82,8 @@ class WasmModel(ProgramModel):
         self, session: Session | None, inputs: Mapping[str, object], out: Mapping[str, Array] | None
     ) -> dict[str, Array]:
         with self._lock:
+            self._instance.call(ENTRY, self._weights, self._arena, *self._begin(session, inputs))
             arena = self._instance.memory[self._arena :]
-            write_inputs(arena, self.program, inputs, None if session is None else session.lengths)
-            self._instance.call(ENTRY, self._weights, self._arena, *self._begin(session))
             results = read_outputs(arena, self.program)
             if session is not None:
                 session.end(read_scalars(arena, self.program))
@@ -94,11 +93,10 @@ class WasmModel(ProgramModel):
         """Milliseconds of each launch, in the order of the program's; of one that is repeated the sum of all times."""
         with self._lock:
             session = self._own() if self.program.states else None
-            lengths = None if session is None else session.lengths
-            write_inputs(self._instance.memory[self._arena :], self.program, inputs, lengths)
+            states = self._begin(session, inputs)
             self._times = [time.perf_counter()]
             self._launches: list[int] = []
-            self._instance.call(PROFILE, self._weights, self._arena, *self._begin(session))
+            self._instance.call(PROFILE, self._weights, self._arena, *states)
             if session is not None:
                 session.end(read_scalars(self._instance.memory[self._arena :], self.program))
             spans, launches = [(b - a) * 1e3 for a, b in pairwise(self._times)], self._launches
@@ -109,12 +107,16 @@ class WasmModel(ProgramModel):
             durations[launch] += span
         return durations
 
-    def _begin(self, session: Session | None) -> list[int]:
-        """The address of the states of a run: the last argument of a program that has any."""
+    def _begin(self, session: Session | None, inputs: Mapping[str, object]) -> list[int]:
+        """Writes what a run is given, and gives the address of its states: the last argument of a program that has
+        any."""
+        arena = self._instance.memory[self._arena :]
+        write_inputs(arena, self.program, inputs, None if session is None else session.lengths)
         if session is None:
             return []
         assert isinstance(session.memory, _Pages)
-        session.begin(read_scalars(self._instance.memory[self._arena :], self.program))
+        if session.begin(read_scalars(arena, self.program)):
+            write_inputs(arena, self.program, inputs, session.lengths)
         return [session.memory.address]
 
     def _note_time(self) -> None:

@@ -60,7 +60,8 @@ class ModelInputs:
     """`shapes` by input, of numbers and names; `dims` by the name of a dimension, or of an input that is a size;
     `constants` by input. `operators` are those that the user defines, `signature` is the one to take of a model that
     has several; empty for its default. `states`, INPUT=OUTPUT with wildcards, outlive a run; None for those of usual
-    names. Inputs in `given` are inputs of each run, though they follow from states."""
+    names. Inputs in `given` are inputs of each run, though they follow from states. Of states that grow `window` rows
+    stay; None for all."""
 
     shapes: Mapping[str, tuple[Extent, ...]] = field(default_factory=dict)
     dims: Mapping[str, Dim] = field(default_factory=dict)
@@ -69,6 +70,7 @@ class ModelInputs:
     signature: str = ""
     states: tuple[str, ...] | None = None
     given: tuple[str, ...] = ()
+    window: int | None = None
 
     def without_operators(self) -> ModelInputs:
         """The rest, which other processes can be given."""
@@ -83,8 +85,9 @@ def model_inputs(
     signature: str = "",
     states: Sequence[str] | None = None,
     given: Sequence[str] = (),
+    window: int | None = None,
 ) -> ModelInputs:
-    """Raises InputError for what is no range of sizes, or no pair of a state."""
+    """Raises InputError for what is no range of sizes, no pair of a state, or no number of rows."""
     return ModelInputs(
         {name: tuple(shape) for name, shape in (shapes or {}).items()},
         {name: _dim(name, value).check(name) for name, value in (dims or {}).items()},
@@ -93,6 +96,7 @@ def model_inputs(
         signature,
         None if states is None else check_pairs(states),
         tuple(given),
+        None if window is None else check_window(window),
     )
 
 
@@ -111,6 +115,15 @@ def check_pairs(pairs: Sequence[str]) -> tuple[str, ...]:
                 "same text on both sides; 'none' alone for no states"
             )
     return tuple(pairs)
+
+
+def check_window(rows: int) -> int:
+    """Raises InputError for what is no number of rows."""
+    if not isinstance(rows, int) or not 0 < rows < 2**31:
+        raise InputError(
+            f"state window {rows!r}: give how many rows of the states stay, at least 1 and less than 2**31"
+        )
+    return rows
 
 
 def parse_dim(text: str) -> Dim | None:

@@ -11,7 +11,8 @@ import numpy as np
 from ..dtypes import I32, I64, DType
 from ..errors import InputError
 from ..ir.affine import affine
-from ..ir.nodes import Const, Expr, Scalar
+from ..ir.nodes import Const, Expr, Scalar, Var
+from ..ir.rewrite import substitute
 from ..ir.sizes import Size, equal, number, shown, size, text_of, value_of
 from ..ops.call import Call
 from ..program.dimensions import Dimension
@@ -31,6 +32,9 @@ USUAL = (
 )
 """Names that exporters give to the caches of decoders: optimum, onnxruntime-genai, scripts of onnxruntime."""
 
+
+COUNTED = "Counted"
+"""The operator of a node in place of an input that only counts."""
 
 _TABLES = {"Gather": (1, 0), "RotaryEmbedding": (3, 1), "com.microsoft.RotaryEmbedding": (1, 2)}
 """Operators that read rows of a table at positions: the inputs that these are, positions and table."""
@@ -214,8 +218,20 @@ class Counted:
 def pass_states(graph: Graph) -> Graph:
     """`graph` with its states as inputs and outputs of each run, whose shapes say how long they are, and one kind of
     runs: none is the first of a sequence, and none of a fast size."""
-    dimensions = tuple(replace(d, after=None, limit=None, fast=None) for d in graph.dimensions)
-    return replace(graph, states=(), dimensions=dimensions, first=None)
+    kept = [d for d in graph.dimensions if d.dropped_of is None]
+    dimensions = tuple(replace(d, after=None, limit=None, fast=None, window=None) for d in kept)
+    none: dict[Var, Expr] = {d.scalar: Const(0) for d in graph.dimensions if d.dropped_of is not None}
+
+    def without(node: Node) -> Node:
+        counted = node.definition
+        if not isinstance(counted, Counted):
+            return node
+        return replace(
+            node, definition=counted.resized(lambda shape: tuple(size(substitute(number(n), none)) for n in shape))
+        )
+
+    nodes = tuple(map(without, graph.nodes)) if none else graph.nodes
+    return replace(graph, states=(), dimensions=dimensions, nodes=nodes, first=None)
 
 
 def grown_states(graph: Graph) -> tuple[str, ...]:
@@ -226,7 +242,8 @@ def grown_states(graph: Graph) -> tuple[str, ...]:
 
 def made_inputs(graph: Graph) -> dict[str, Counted]:
     """The inputs of the source that `graph` makes, by name."""
-    return {n.name: n.definition for n in graph.nodes if isinstance(n.definition, Counted)}
+    made = (n for n in graph.nodes if n.op_type == COUNTED)
+    return {n.name: n.definition for n in made if isinstance(n.definition, Counted)}
 
 
 def _made(value: Value, dimensions: Sequence[Dimension]) -> Counted | None:
@@ -305,5 +322,5 @@ def _is_same(d: Dimension) -> bool:
 
 def _computed(graph: Graph, value: Value, made: Counted) -> Graph:
     """`graph` with a node in place of the input `value`."""
-    node = Node("Counted", value.name, (), (value,), {}, 1, domain="states", definition=made)
+    node = Node(COUNTED, value.name, (), (value,), {}, 1, domain="states", definition=made)
     return replace(graph, inputs=tuple(v for v in graph.inputs if v is not value), nodes=(node, *graph.nodes))

@@ -11,8 +11,10 @@ from ..ir.sizes import Size
 @dataclass(frozen=True, slots=True)
 class Dimension:
     """A size of `scalar` * `multiple`, which is named in the shapes of inputs, or is the element of the input
-    `value_of`. One of a state is the length that runs before have left there: a run leaves `after`, which may be no
-    more than `limit`. Runs of the `fast` size have kernels of their own."""
+    `value_of`. One of a state is the length that runs before have left there: a run leaves `after`. Positions, which
+    go on from there, are less than `limit`. A run that would leave more than the `window` finds the newest rows alone:
+    the others are counted by the dimension that is `dropped_of` this one, by its name, and add to positions. Runs of
+    the `fast` size have kernels of their own."""
 
     name: str
     scalar: Scalar
@@ -21,6 +23,8 @@ class Dimension:
     after: Size | None = None
     limit: int | None = None
     fast: int | None = None
+    window: int | None = None
+    dropped_of: str | None = None
 
     @property
     def least(self) -> int:

@@ -42,6 +42,32 @@ def lengths_after(dimensions: Sequence[Dimension], scalars: Mapping[Scalar, int]
     return {d.scalar: value_of(d.after, scalars) // d.multiple for d in dimensions if d.after is not None}
 
 
+def dropped_rows(dimensions: Sequence[Dimension], d: Dimension) -> Dimension | None:
+    """The dimension that counts the rows that are dropped of the states of `d`; None where none are."""
+    return next((c for c in dimensions if c.dropped_of == d.name), None)
+
+
+def rows_ever(dimensions: Sequence[Dimension], d: Dimension, scalars: Mapping[Scalar, int]) -> int:
+    """The rows of the states of `d`, those among them that were dropped."""
+    dropped = dropped_rows(dimensions, d)
+    return (scalars[d.scalar] + (0 if dropped is None else scalars[dropped.scalar])) * d.multiple
+
+
+def within_window(dimensions: Sequence[Dimension], scalars: Mapping[Scalar, int]) -> dict[Scalar, int]:
+    """The `scalars` of a run that finds no more than the newest rows of states, half of the window or as many less as
+    its own rows need, where it would leave more than the window holds. So rows are moved once in half a window."""
+    found = dict(scalars)
+    for d in dimensions:
+        dropped = dropped_rows(dimensions, d)
+        if d.window is None or d.after is None or dropped is None or (left := value_of(d.after, found)) <= d.window:
+            continue
+        new = left - found[d.scalar] * d.multiple
+        stay = min(d.window // 2, d.window - new) // d.multiple
+        found[dropped.scalar] += found[d.scalar] - stay
+        found[d.scalar] = stay
+    return found
+
+
 def check_room(dimensions: Sequence[Dimension], scalars: Mapping[Scalar, int]) -> None:
     """Raises StateFullError where a run would begin with more rows than the model was compiled for, or leave more than
     it has positions for."""
@@ -54,8 +80,12 @@ def check_room(dimensions: Sequence[Dimension], scalars: Mapping[Scalar, int]) -
                 f"the state is full: {d.name} is {length}, and the model was compiled for at most {d.most}; reset it, "
                 f"rewind it, or compile with a larger --dim {d.name}={d.least}..N"
             )
-        if d.limit is not None and known and (after := value_of(d.after, scalars)) > d.limit:
+        if d.limit is not None and known:
+            before = rows_ever(dimensions, d, scalars)
+            after = before + value_of(d.after, scalars) - length
+            if after <= d.limit:
+                continue
             raise StateFullError(
-                f"the state is full: {d.name} is {length} and would become {after}, and the model has {d.limit} "
+                f"the state is full: {d.name} is {before} and would become {after}, and the model has {d.limit} "
                 "positions; reset it, rewind it, or run with less"
             )

@@ -64,7 +64,8 @@ def inputs_left(model: onnx.ModelProto, inputs: ModelInputs) -> ModelInputs:
     names = {d.dim_param for v in model.graph.input for d in v.type.tensor_type.shape.dim if d.dim_param}
     ports = {v.name for v in model.graph.input}
     dims: dict[str, Dim] = {name: dim for name, dim in inputs.dims.items() if name in names or name in ports}
-    return ModelInputs(dims=dims, operators=inputs.operators.optional(), states=inputs.states, given=inputs.given)
+    operators = inputs.operators.optional()
+    return ModelInputs(dims=dims, operators=operators, states=inputs.states, given=inputs.given, window=inputs.window)
 
 
 def _import(model: Model, inputs: ModelInputs, options: QuantizeOptions, memory: CompileMemory) -> Graph:

@@ -3,6 +3,9 @@
 import { DeviceLostError, RunError } from '../errors.js';
 import { narrow, widen, words } from '../values/convert.js';
 import { lengthOf } from '../values/dtypes.js';
+// <newest>
+import { moveRows } from '../values/move_rows.js';
+// </newest>
 import { shapeOf } from '../values/sizes.js';
 import { reachOf, runsOf } from '../values/strided.js';
 import { withDevice } from './build_device.js';
@@ -65,13 +68,17 @@ export async function withSession(state, scalars, task) {
  * @param {import('../start_session.js').Action} action
  * @param {number} [session]
  * @param {number} [from]
+ * @param {readonly number[]} [stay] the scalars of what `move` leaves
  * @returns {Promise<import('../start_session.js').Output[]>}
  */
-export async function keepStates(state, now, arrays, scalars, action, session, from) {
+export async function keepStates(state, now, arrays, scalars, action, session, from, stay = scalars) {
   const kept = keptOn(state, now);
   const { sessions } = kept;
   const number = session ?? ++kept.made;
   if (action === 'read') return readStates(find(kept, number), scalars);
+  // <newest>
+  if (action === 'move') return moveStates(find(kept, number), scalars, stay);
+  // </newest>
   if (action === 'drop') {
     sessions.get(number)?.device.dispose();
     sessions.delete(number);
@@ -121,14 +128,42 @@ function writeStates({ plan, program, device }, arrays, scalars) {
  * @param {Built} own
  * @param {readonly number[]} scalars
  */
-async function readStates(own, scalars) {
+async function readRuns(own, scalars) {
   const { plan, program, device } = own;
   const specs = plan.states ?? [];
-  const values = program.states ?? [];
   const shapes = specs.map(({ shape }) => shapeOf(shape, scalars));
   const runs = specs.map(({ room }, i) => runsOf(room, at(shapes, i)));
-  const read = /** @type {NonNullable<typeof device.segmentOnce>} */ (device.segmentOnce)(values);
-  const wholes = await read([], runs.map(reachOf));
+  const read = /** @type {NonNullable<typeof device.segmentOnce>} */ (device.segmentOnce)(program.states ?? []);
+  return { specs, shapes, runs, wholes: await read([], runs.map(reachOf)) };
+}
+
+// <newest>
+/**
+ * @param {Built} own
+ * @param {readonly number[]} scalars
+ * @param {readonly number[]} stay the scalars of what stays
+ */
+async function moveStates(own, scalars, stay) {
+  const { specs, shapes, wholes } = await readRuns(own, scalars);
+  specs.forEach(({ shape, room }, i) => {
+    const value = at(own.program.states ?? [], i);
+    const whole = wordsFor(own.program, value);
+    whole.set(/** @type {any} */ (at(wholes, i)));
+    moveRows(whole, 1, room, at(shapes, i), shapeOf(shape, stay));
+    own.device.write(value, whole);
+  });
+  return [];
+}
+// </newest>
+
+/**
+ * @param {Built} own
+ * @param {readonly number[]} scalars
+ */
+async function readStates(own, scalars) {
+  const { program } = own;
+  const values = program.states ?? [];
+  const { specs, shapes, runs, wholes } = await readRuns(own, scalars);
   return specs.map(({ dtype }, i) => {
     const shape = at(shapes, i);
     const room = () => words(storageOf(program, at(values, i)).dtype, lengthOf(shape));

@@ -224,6 +224,7 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
       life: life.signal,
       info,
       sizes: optional.sizes,
+      newest: optional.newest,
       runIn,
       generateIn,
     });

@@ -9,5 +9,6 @@ export { tokenizers } from '../texts/tokenizers.js';
 export { sizes } from '../values/bind_sizes.js';
 export { pictures } from '../values/pictures.js';
 export { sounds } from '../values/sounds.js';
+export { newest } from './newest.js';
 export { states } from './sessions.js';
 export { signature } from './signature.js';

@@ -31,6 +31,7 @@ import { queueRuns } from './queue_runs.js';
  * @property {AbortSignal} life of the model
  * @property {{ backend: string, worker: boolean, memoryBytes: number }} info
  * @property {typeof import('../values/bind_sizes.js').sizes} [sizes]
+ * @property {typeof import('./newest.js').newest} [newest] of models whose states drop rows
  * @property {(own: Own) => Model['run']} runIn
  * @property {GenerateIn} [generateIn] of models that give tokens
  */
@@ -38,7 +39,7 @@ import { queueRuns } from './queue_runs.js';
 const BROKEN = 'a run failed, and what it left of the states is undefined: reset() or loadState() first';
 
 /** @param {Shared} shared */
-function open({ manifest, use, life, info, sizes, runIn, generateIn }) {
+function open({ manifest, use, life, info, sizes, newest: rows, runIn, generateIn }) {
   const { inputs: specs, outputs, dimensions = [], states = [], measured = [] } = manifest;
   const zeros = dimensions.map(({ after }) => (after === undefined ? undefined : 0));
   const growing = zeros.indexOf(0);
@@ -77,6 +78,10 @@ function open({ manifest, use, life, info, sizes, runIn, generateIn }) {
       after === undefined ? undefined : Math.floor(Number(shapeOf([after], scalars)[0]) / multiple),
     );
 
+  // <newest>
+  const newest = rows?.open(dimensions, leftBy);
+  // </newest>
+
   /**
    * @param {Lengths} lengths
    * @param {Lengths} next
@@ -84,7 +89,7 @@ function open({ manifest, use, life, info, sizes, runIn, generateIn }) {
    */
   const checkRoom = (lengths, next) => {
     dimensions.forEach(({ name, least, most, multiple, limit = Number.POSITIVE_INFINITY }, i) => {
-      const [length, left] = [Number(lengths[i]) * multiple, Number(next[i]) * multiple];
+      let [length, left] = [Number(lengths[i]) * multiple, Number(next[i]) * multiple];
       const full = (/** @type {string} */ why, /** @type {string} */ advice) =>
         new StateFullError(
           'state-full',
@@ -95,6 +100,10 @@ function open({ manifest, use, life, info, sizes, runIn, generateIn }) {
           `, and the model was compiled for at most ${most}`,
           `compile with a larger --dim ${name}=${least}..N`,
         );
+      // <newest>
+      const dropped = newest && i === growing ? newest.dropped(lengths) : 0;
+      [length, left] = [length + dropped, left + dropped];
+      // </newest>
       if (left > limit) throw full(` and would become ${left}, and the model has ${limit} positions`, 'run with less');
     });
   };
@@ -126,19 +135,29 @@ function open({ manifest, use, life, info, sizes, runIn, generateIn }) {
       const run = async (_) => {
         checkWhole();
         const whole = complete ? complete(given, kept.position) : given;
-        const { values: inputs, scalars } = checkInputs(specs, whole, info, dimensions, sizes, lengths);
-        const [before, next] = [lengths, leftBy(scalars)];
-        checkRoom(before, next);
+        const { values: inputs, scalars: wanted } = checkInputs(specs, whole, info, dimensions, sizes, lengths);
+        checkRoom(lengths, leftBy(wanted));
+        let [before, scalars] = [lengths, wanted];
+        // <newest>
+        if (newest) scalars = newest.within(wanted);
+        // </newest>
         dimensions.forEach(({ name, multiple }, i) => {
           const [then, now] = [Number(held[i]) * multiple, Number(scalars[i]) * multiple];
           if (held[i] !== undefined && then !== now)
             throw new RangeError(`${name} is ${now}, and the states are of runs with ${then}: reset() comes first`);
         });
+        const next = leftBy(scalars);
         if (!next.some(Number.isNaN)) lengths = next;
         runs++;
         changes++;
         if (fixed.length) broken = BROKEN;
         try {
+          // <newest>
+          if (scalars !== wanted) {
+            await act()([], wanted, 'move', number, undefined, scalars);
+            before = before.map((n, i) => (n === undefined ? n : scalars[i]));
+          }
+          // </newest>
           const carry = async () => start(inputs, [...scalars, number]);
           const results = await carry().catch(async (error) => {
             if (error.code !== 'state-lost' || !pristine) throw error;
@@ -198,23 +217,38 @@ function open({ manifest, use, life, info, sizes, runIn, generateIn }) {
         return create(copy, lengths, held, runs, pristine, changes, generating?.left());
       });
 
+    const rowsThere = () => Number(lengths[growing]) * Number(dimensions[growing]?.multiple);
+
     const kept = {
       get position() {
-        return growing < 0 ? runs : Number(lengths[growing]) * Number(dimensions[growing]?.multiple);
+        // <newest>
+        if (newest) return rowsThere() + newest.dropped(lengths);
+        // </newest>
+        return growing < 0 ? runs : rowsThere();
       },
       reset: () => inTurn(() => renew([], [], zeros, [])),
       saveState: () =>
         inTurn(async () => {
           checkWhole();
           const arrays = await act()([], scalarsOf(lengths, held), 'read', number);
-          return Object.fromEntries(states.map(({ name }, i) => [name, arrays[i]]));
+          const saved = Object.fromEntries(states.map(({ name }, i) => [name, arrays[i]]));
+          // <newest>
+          if (newest) Object.assign(saved, newest.saved(lengths));
+          // </newest>
+          return saved;
         }),
       /** @param {unknown} saved */
       async loadState(saved) {
         if (kindOf(saved) !== 'an object')
           throw new TypeError(`loadState expects what saveState gave, an array for each state, got ${kindOf(saved)}`);
-        const unbound = zeros.map((zero, i) => (zero === 0 || shared[i] ? undefined : 0));
-        const { values, scalars } = checkInputs(states, saved, info, dimensions, sizes, unbound);
+        let given = saved;
+        /** @type {Lengths} */
+        let known = [];
+        // <newest>
+        if (newest) [given, known] = newest.loaded(saved);
+        // </newest>
+        const unbound = zeros.map((zero, i) => (zero === 0 || shared[i] ? known[i] : 0));
+        const { values, scalars } = checkInputs(states, given, info, dimensions, sizes, unbound);
         if (!values.every(ArrayBuffer.isView)) throw new TypeError('loadState expects typed arrays');
         const own = zeros.map((zero, i) => (zero === 0 ? scalars[i] : undefined));
         const others = shared.map((is, i) => (is ? scalars[i] : undefined));
@@ -230,11 +264,11 @@ function open({ manifest, use, life, info, sizes, runIn, generateIn }) {
             const advice = 'saveState() and loadState() take them back';
             throw new UnsupportedError('rewind', `rewind: the states ${without.join(', ')} have no rows; ${advice}`);
           }
-          const { position } = kept;
-          if (!(Number.isInteger(rows) && rows >= 0 && rows <= position && rows % multiple === 0))
-            throw new RangeError(`rewind(${rows}): the states have ${position} rows (${name})`);
+          const there = rowsThere();
+          if (!(Number.isInteger(rows) && rows >= 0 && rows <= there && rows % multiple === 0))
+            throw new RangeError(`rewind(${rows}): the states have ${there} rows (${name})`);
           changes++;
-          lengths = lengths.map((length, i) => (i === growing ? (position - rows) / multiple : length));
+          lengths = lengths.map((length, i) => (i === growing ? (there - rows) / multiple : length));
         }),
       fork: async () => (await fork()).session,
     };
@@ -271,11 +305,14 @@ function open({ manifest, use, life, info, sizes, runIn, generateIn }) {
     },
     /** @param {Model} model gets the methods of its first session */
     extend(model) {
-      const published = model.dimensions.map((one) =>
+      let published = model.dimensions.map((one) =>
         'after' in one
           ? Object.freeze({ ...one, after: String(shownShape([/** @type {any} */ (one.after)])[0]) })
           : one,
       );
+      // <newest>
+      published = published.filter((one) => !('droppedOf' in one));
+      // </newest>
       withAll(withAll(model, first.kept), {
         run: first.session.run,
         dimensions: published,

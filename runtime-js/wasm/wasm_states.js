@@ -3,6 +3,9 @@
 import { UnsupportedError } from '../errors.js';
 import { elementOf, lengthOf } from '../values/dtypes.js';
 import { resultIn } from '../values/into.js';
+// <newest>
+import { moveRows } from '../values/move_rows.js';
+// </newest>
 import { shapeOf } from '../values/sizes.js';
 
 const PAGE = 65536;
@@ -37,7 +40,7 @@ export function wasmStates(
       );
     }
   };
-  return (arrays, scalars, action, session = free.pop() ?? grow(), from = session) => {
+  return (arrays, scalars, action, session = free.pop() ?? grow(), from = session, stay = scalars) => {
     const place = (/** @type {number} */ session) => new Uint8Array(memory.buffer, first + session, bytes);
     const own = place(session);
     if (action === 'drop') free.push(session);
@@ -49,6 +52,15 @@ export function wasmStates(
         return resultIn(spec, room, shape);
       });
     }
+    // <newest>
+    if (action === 'move') {
+      states.forEach(({ dtype, shape, room }, i) => {
+        const [before, after] = [scalars, stay].map((own) => shapeOf(shape, own));
+        moveRows(own.subarray(offsets[i]), elementOf(dtype).bytes, room, before ?? [], after ?? []);
+      });
+      return [];
+    }
+    // </newest>
     if (action === 'copy') own.set(place(from));
     if (action === 'write') own.fill(0);
     arrays.forEach((array, i) => {

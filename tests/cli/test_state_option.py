@@ -49,6 +49,18 @@ def test_what_is_given_and_what_is_no_state(decoder: Path, tmp_path: Path) -> No
     assert "past_key_values.0.key: float32[1x2xpastx8]" in words(result.output)
 
 
+def test_the_newest_rows_of_states(decoder: Path, tmp_path: Path) -> None:
+    result = run(decoder, "--out", tmp_path / "out", *SIZES, "--state-window", "40", "--report", tmp_path / "r.json")
+    assert result.exit_code == 0, result.output
+    assert "past 0..59, of which the newest stay; made by the model" in words(result.output)
+    states = json.loads((tmp_path / "r.json").read_text())["states"]
+    assert (states["lengths"], states["window"]) == ({"past": 59}, 40)
+    assert sorted(states["made"]) == ["attention_mask", "position_ids"]
+    result = run(decoder, "--out", tmp_path / "no", *SIZES, "--state-window", "5")
+    assert result.exit_code == 2
+    assert "it has to be more than the 5 rows that a run may add" in words(result.output)
+
+
 def test_pairs_of_other_names(tmp_path: Path) -> None:
     nodes = [node("Add", ["x", "h"], ["s"]), node("Tanh", ["s"], ["h2"]), node("Neg", ["h"], ["y"])]
     onnx.save(model(nodes, {"x": [2], "h": [2]}, ["y", "h2"]), tmp_path / "m.onnx")

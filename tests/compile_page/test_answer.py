@@ -77,7 +77,12 @@ def test_sizes_of_each_run_give_the_files_of_the_command_line(
 
 @pytest.mark.parametrize(
     ("request_", "options"),
-    [({}, ()), ({"states": []}, ("--state", "none")), ({"given": ["attention_mask"]}, ("--given", "attention_mask"))],
+    [
+        ({}, ()),
+        ({"states": []}, ("--state", "none")),
+        ({"given": ["attention_mask"]}, ("--given", "attention_mask")),
+        ({"stateWindow": 30}, ("--state-window", "30")),
+    ],
 )
 def test_states_are_those_of_the_command_line(
     tmp_path: Path, request_: dict[str, Any], options: tuple[str, ...]

@@ -13,8 +13,9 @@ import pytest
 from cli.command import run
 from decoders.tiny import DIMS, POSITIONS, WORDS, sentences, tiny_decoder
 from node_programs import need
-from played_sessions import INTERLEAVED, KEPT, STEPS, check_interleaved, check_kept
+from played_sessions import INTERLEAVED, KEPT, STEPS, WINDOWED, check_interleaved, check_kept, check_windowed
 from state_rows import ROWS, Row
+from windowed_decoder import OPTIONS, SMALL, sentence
 
 MOST = DIMS["past"][1]
 SIZES = [f"--dim={name}={size if isinstance(size, int) else '{}..{}'.format(*size)}" for name, size in DIMS.items()]
@@ -113,6 +114,12 @@ def test_what_only_counts_is_an_input_where_it_is_asked_for(tmp_path: Path) -> N
     sessions = {"found": [[found["logits"]]], "positions": [2]}
     with pytest.raises(AssertionError):
         check_interleaved(sessions, tiny_decoder(), [[[1, 2]]])  # as if nothing had been before
+
+
+def test_a_sequence_goes_on_with_the_newest_rows(tmp_path: Path) -> None:
+    bundle, runs = written(SMALL, tmp_path, *OPTIONS), sentence()
+    check_windowed(play(bundle, WINDOWED, {"options": WASM, "runs": runs, "save": 9}), runs, 9)
+    assert '"past_sequence_length.dropped": Int32Array' in (bundle / "model.d.ts").read_text().replace("'", '"')
 
 
 @pytest.mark.parametrize("row", PLAYED, ids=lambda r: r.name)

@@ -18,6 +18,7 @@ const isTexts = (/** @type {any} */ v) => Array.isArray(v) && v.every(isText);
 /** Timers of browsers have milliseconds of 31 bits. */
 const isSeconds = (/** @type {any} */ n) => typeof n === 'number' && n > 0 && 1000 * n < 2 ** 31;
 const isPositive = (/** @type {any} */ n) => typeof n === 'number' && n > 0;
+const isCount = (/** @type {any} */ n) => isPositive(n) && Number.isSafeInteger(n);
 /** @param {any} shape */
 const sizes = (shape) => Array.from(shape);
 /** @param {any} value */
@@ -34,6 +35,7 @@ const OPTIONS = {
   ],
   states: [isTexts, "pairs such as ['hidden=hidden_out'], or none: []"],
   given: [isTexts, "names of inputs, such as ['attention_mask']"],
+  stateWindow: [isCount, 'a number of rows, above 0'],
   pictures: [
     isFormats,
     'formats by input, such as { image: "imagenet" }, or { image: { like: "unit", colours: "bgr" } }',
@@ -53,7 +55,7 @@ const OPTIONS = {
   maxSeconds: [isSeconds, 'seconds above 0, up to 24 days'],
   compileMemory: [(v) => isPositive(v) && Number.isSafeInteger(v), 'a whole number of bytes above 0'],
   seconds: [isPositive, 'a number above 0'],
-  trials: [(v) => isPositive(v) && Number.isSafeInteger(v), 'a whole number above 0'],
+  trials: [isCount, 'a whole number above 0'],
   signal: [(v) => v instanceof AbortSignal, 'an AbortSignal'],
   onProgress: [isFunction, 'a function'],
   onStatus: [isFunction, 'a function'],

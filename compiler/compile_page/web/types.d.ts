@@ -61,6 +61,8 @@ export interface CompileOptions extends Common {
   states?: readonly string[];
   /** Inputs that runs are given, though they follow from states. */
   given?: readonly string[];
+  /** The rows that states keep, as --state-window has it: the oldest are dropped where there would be more. */
+  stateWindow?: number;
   /** Formats of inputs that pictures fill, by name: 'imagenet', or an object such as { like: 'unit', colours: 'bgr' }. */
   pictures?: Readonly<Record<string, Format>>;
   /** Formats of inputs that sounds fill. */

@@ -58,10 +58,11 @@ def import_model(
     try:
         return _import_with_sizes(proto, source, chosen)
     except FreeDimensions as free:
-        for sized in _sizes_of_decoder(free, proto, chosen):
+        cached = CACHED if chosen.window is None else Dim(0, chosen.window)
+        for sized in _sizes_of_decoder(free, proto, chosen, cached):
             restore()
             trial = _trial_with_sizes(proto, source, sized)
-            shorter = _shortened(sized, trial.differing) if trial.graph is None else None
+            shorter = _shortened(sized, trial.differing, cached) if trial.graph is None else None
             if shorter is not None:
                 restore()
                 trial = _trial_with_sizes(proto, source, shorter)
@@ -70,9 +71,11 @@ def import_model(
         raise InputError(_with_suggestions(free, proto, source, chosen)) from None
 
 
-def _sizes_of_decoder(free: FreeDimensions, proto: onnx.ModelProto, chosen: ModelInputs) -> Iterator[ModelInputs]:
-    """Sizes for what a decoder leaves open whose caches are states, first without those that may follow from others;
-    none for other models."""
+def _sizes_of_decoder(
+    free: FreeDimensions, proto: onnx.ModelProto, chosen: ModelInputs, cached: Dim
+) -> Iterator[ModelInputs]:
+    """Sizes for what a decoder leaves open whose caches are states, `cached` rows of these, first without those that
+    may follow from others; none for other models."""
     if chosen.states is not None:
         return
     states = usual_states([v.name for v in proto.graph.input], [v.name for v in proto.graph.output])
@@ -81,17 +84,17 @@ def _sizes_of_decoder(free: FreeDimensions, proto: onnx.ModelProto, chosen: Mode
     batches = {shape[0] for shape in shapes if shape and isinstance(shape[0], str)}
     others = {n for shape in free.declared.values() for n in shape or [] if isinstance(n, str) and n.isidentifier()}
     for left in dict.fromkeys((frozenset(filter(may_follow, others)), frozenset[str]())) if any(shapes) else ():
-        dims = dict.fromkeys(caches - left, CACHED) | dict.fromkeys(others - caches - left, SEQUENCE)
+        dims = dict.fromkeys(caches - left, cached) | dict.fromkeys(others - caches - left, SEQUENCE)
         yield replace(chosen, dims={**dims, **dict.fromkeys(batches, Dim(1, 1)), **chosen.dims})
 
 
-def _shortened(sized: ModelInputs, differing: Sequence[tuple[Size, Size]]) -> ModelInputs | None:
+def _shortened(sized: ModelInputs, differing: Sequence[tuple[Size, Size]], cached: Dim) -> ModelInputs | None:
     """`sized` with caches that end where a table of positions does; None where that is not what fails."""
     for a, b in differing:
         limit = cut(a, b)
-        caches = [] if limit is None else [s for s in scalars_of(limit[0]) if sized.dims.get(s.name) == CACHED]
+        caches = [] if limit is None else [s for s in scalars_of(limit[0]) if sized.dims.get(s.name) == cached]
         if limit is not None and len(caches) == 1:
-            most = limit[1] - (capacity(limit[0]) - CACHED.most)
+            most = limit[1] - (capacity(limit[0]) - cached.most)
             if most >= 0:
                 return replace(sized, dims={**sized.dims, caches[0].name: Dim(0, most)})
     return None
