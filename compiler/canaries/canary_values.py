@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from ..dtypes import BOOL, I8, U8, U32, DType
@@ -20,12 +22,23 @@ def canary_values(dtype: DType, count: int, argument: int, *, positive: bool, in
     """The elements of an argument, by its number, of the model's type `dtype`: float32 [count], multiples of 2**-11
     from -1 to below 1, or of 2**-12 from 0.5 to below 1.5 where they are `positive`; of other types int64 [count], all
     that `integer_range` says."""
-    words = seeded_words(count, argument)
+    words = _words(count, argument)
     if dtype.is_float:
-        steps = (words & np.uint32(0xFFF)).astype(np.float32) + np.float32(2048 if positive else -2048)
-        return np.asarray(steps / np.float32(4096 if positive else 2048))
+        steps = np.arange(4096, dtype=np.float32)
+        values = (steps + 2048) / 4096 if positive else (steps - 2048) / 2048
+        return np.asarray(values.astype(np.float32)[words & np.uint32(0xFFF)])
     least, most = integer_range(dtype, integers)
     return np.asarray((words & np.uint32(most - least)).astype(np.int64) + least)
+
+
+def _words(count: int, argument: int) -> Array:
+    """uint32 [count]; each word depends on its number alone, so kernels share them."""
+    return _many_words(1 << max(count - 1, 0).bit_length(), argument)[:count]
+
+
+@lru_cache(4)
+def _many_words(count: int, argument: int) -> Array:
+    return seeded_words(count, argument)
 
 
 def integer_range(dtype: DType, integers: int | None) -> tuple[int, int]:
@@ -45,7 +58,7 @@ def canary_sums(
     values = result.astype(np.float64)
     if most is not None:
         values = values.clip(-most, most)
-    signs = np.where(seeded_words(values.size, argument) & np.uint32(1), -1.0, 1.0)
+    signs = 1.0 - 2.0 * (_words(values.size, argument) & np.uint32(1))
     if inside is not None:
         values, signs = values[inside], signs[inside]
     with np.errstate(all="ignore"):

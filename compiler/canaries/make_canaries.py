@@ -28,7 +28,7 @@ from ..system.cache import Cache, key_of
 from .canary_values import FEW, canary_sums, canary_values, integer_range
 from .native_kernels import NativeKernels
 from .place_elements import Place, place_operand, place_result
-from .tolerances import EXACT, LOOSEST, base_tolerance
+from .tolerances import LOOSEST, amplifies, base_tolerance
 
 Array = np.ndarray
 
@@ -115,16 +115,16 @@ class _Trial:
         if not 0 < norm < np.inf:
             return None
         tolerance = self.base
-        if tolerance > EXACT:
+        others = [_as_halves(exact)] if self.stored == F16 else []
+        if amplifies(self.kernel):
             moved = ([_moved(a, i * sign) for i, a in enumerate(operands, 2)] for sign in (1, -1))
-            others = [self._result(native, number, near) for near in moved]
-            if self.stored == F16:
-                others.append(_as_halves(exact))
-            near = [canary_sums(other, len(operands), most) for other in others]
-            sensitivity = max(max(abs(s - total), abs(n - norm)) for s, n in near) / norm
-            tolerance = float(f"{max(tolerance, CONDITION * sensitivity):.2g}")
-            if not tolerance <= LOOSEST:
-                return None
+            others += [self._result(native, number, near) for near in moved]
+        for other in others:
+            s, n = canary_sums(other, len(operands), most)
+            tolerance = max(tolerance, CONDITION * max(abs(s - total), abs(n - norm)) / norm)
+        if not tolerance <= LOOSEST:
+            return None
+        tolerance = float(f"{tolerance:.2g}")
         total, norm = (_shortened(n, norm * tolerance) for n in (total, norm))
         return Canary(self.launch, total, norm, tolerance, self.scalars, positive, self.integers, most, self.padding)
 

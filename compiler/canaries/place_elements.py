@@ -40,6 +40,8 @@ class Place:
 
     def array(self, elements: Array) -> Array:
         """The array, as the naive kernel has it, of which a storage holds `elements`."""
+        if self._is_linear:
+            return self.packed.pack(elements.reshape(self.shape))
         size = prod(self.shape)
         number = arrange(np.arange(1, size + 1), self.dimensions, self.limits)
         inside = number > 0
@@ -49,8 +51,12 @@ class Place:
 
     def elements(self, result: Array) -> Array:
         """Elements that a storage holds of a result of the naive kernel; padding is zero."""
-        corner = result.reshape(self.packed.physical_shape)[tuple(map(slice, self.shape))]
-        return arrange(corner.reshape(-1), self.dimensions, self.limits)
+        corner = result.reshape(self.packed.physical_shape)[tuple(map(slice, self.shape))].reshape(-1)
+        return corner if self._is_linear else arrange(corner, self.dimensions, self.limits)
+
+    @property
+    def _is_linear(self) -> bool:
+        return not self.is_padded and all(d.stride == 1 for d in self.dimensions) and len(self.dimensions) < 2
 
 
 def place_operand(

@@ -20,7 +20,8 @@ HALVES = 2e-3
 LOOSEST = 5e-3
 """With twice that a result that is wrong by a factor of 1 % would pass: kernels that need more have no canary."""
 
-_SUMMED = COMPARISONS | {"+", "-", "*", "/", "max", "min", "max_nan", "min_nan", "relaxed_max", "relaxed_min"}
+_SUMMED = frozenset({"+", "-", "*", "max", "min", "max_nan", "min_nan", "relaxed_max", "relaxed_min"})
+_EXACT_CHOICES = COMPARISONS | {"/"}
 _KEPT = PREDICATES | {"neg", "abs"}
 
 
@@ -33,13 +34,23 @@ def base_tolerance(kernel: Kernel) -> float:
     return max(HALVES if in_halves else SUMS, FUNCTIONS if any(map(_is_function, nodes)) else SUMS)
 
 
+def amplifies(kernel: Kernel) -> bool:
+    """Whether errors of a naive kernel's operands may grow: beside sums and products of floats it has quotients,
+    functions, or choices by floats."""
+    return any(_is_function(n) or (isinstance(n, Binary) and _divides(n)) for n in walk(kernel.body))
+
+
+def _divides(n: Binary) -> bool:
+    return n.a.dtype.is_float and n.op in _EXACT_CHOICES
+
+
 def _is_function(n: Node) -> bool:
-    """Whether a node is of more than additions, multiplications and choices of floats."""
+    """Whether a node is of floats, and more than a sum, a product, a quotient or a choice."""
     match n:
         case Unary(op, a):
             return a.dtype.is_float and op not in _KEPT
         case Binary(op, a, _):
-            return a.dtype.is_float and op not in _SUMMED
+            return a.dtype.is_float and op not in _SUMMED | _EXACT_CHOICES
         case Cast(to, a):
             return a.dtype.is_float and not to.is_float
     return False
