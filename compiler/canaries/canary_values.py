@@ -32,7 +32,7 @@ def canary_values(dtype: DType, count: int, argument: int, *, positive: bool, in
 
 
 def _words(count: int, argument: int) -> Array:
-    """uint32 [count]; each word depends on its number alone, so kernels share them."""
+    """uint32 [count]; each word depends on its number alone, so kernels share the first ones."""
     return _many_words(1 << max(count - 1, 0).bit_length(), argument)[:count]
 
 

@@ -34,8 +34,8 @@ Array = np.ndarray
 
 MOST_WORK = 4e9
 """Operations of a launch above which a kernel has no canary."""
-MOST_ELEMENTS = 1 << 24
-"""Elements of a launch's operands and its result, likewise: a page fills them."""
+MOST_ELEMENTS = 1 << 22
+"""Elements of a launch's operands and its result, likewise: a page fills them, in device memory of their own."""
 SIZE = 23
 """Sizes that a run decides are about so large, and each another."""
 WORDS = 0x07070707
@@ -162,8 +162,8 @@ def _most(result: Array) -> float | None:
 
 
 def _shortened(value: float, allowed: float) -> float:
-    """The value in so many decimals that its error is a hundredth of what is allowed; an integer as an int."""
-    rounded = round(value, max(0, ceil(2 - log10(allowed))))
+    """The value in so many decimals that its error is a twentieth of what is allowed; an integer as an int."""
+    rounded = round(value, max(0, ceil(1 - log10(allowed))))
     return int(rounded) if rounded == int(rounded) else rounded
 
 
@@ -195,7 +195,7 @@ def _trial(plan: DevicePlan, program: DeviceProgram, number: int, launch: Launch
         return None
     arranged = {c.value for c in program.constants if c.dimensions is not None}
     padding = tuple(
-        Padding(i, p.dimensions, p.limits)
+        p.padding(i)
         for i, (p, value) in enumerate(zip((*found, result), launch.arguments, strict=True))
         if p.is_padded and value not in arranged
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -13,7 +13,7 @@ from ..execution.arrange import arrange
 from ..gpu.find_arrangement import find_arrangement
 from ..ir.layout import Layout
 from ..ir.nodes import Kernel
-from ..program.device_program import CopyDimension, DeviceValue
+from ..program.device_program import CopyDimension, DeviceValue, Padding
 
 Array = np.ndarray
 
@@ -32,6 +32,16 @@ class Place:
     @property
     def is_padded(self) -> bool:
         return any(d.axis >= 0 for d in self.dimensions)
+
+    def padding(self, argument: int) -> Padding:
+        """Padding of the argument's storage, in few dimensions: no strides matter."""
+        merged: list[CopyDimension] = []
+        for d in self.dimensions:
+            if merged and d.axis == merged[-1].axis == -1:
+                merged[-1] = replace(merged[-1], extent=merged[-1].extent * d.extent)
+            else:
+                merged.append(replace(d, stride=0))
+        return Padding(argument, tuple(merged), self.limits)
 
     @property
     def count(self) -> int:

@@ -213,7 +213,7 @@ class Constant:
 @dataclass(frozen=True, slots=True)
 class Padding:
     """The storage of an argument, by its number, in `dimensions`, outermost first, over all of its elements: those at
-    or beyond the limit of a logical axis are padding. Strides are those of the elements that are none."""
+    or beyond the limit of a logical axis are padding. Strides are 0."""
 
     argument: int
     dimensions: tuple[CopyDimension, ...]
