@@ -81,7 +81,7 @@ def numbers(found: dict[str, list[str]]) -> dict[str, Any]:
 def run_broken(page: Page, model: str, backend: str, rule: str, **options: Any) -> dict[str, Any]:
     """{changed, kernels, found: outputs of each run} of a model whose GPU is broken by the rule; '' for none."""
     runs = [{"image": image} for image in images()[: options.pop("runs", 1)]] if model == "digits" else [ROWS]
-    given = {"rule": rule, "options": options, "runs": runs, "load": {"backend": backend}}
+    given = {"rule": rule, "options": options, "runs": runs, "load": {"backend": backend, "canaries": False}}
     result: dict[str, Any] = value(page, RUN, given)
     return {**result, "found": [numbers(found) for found in result["found"]]}
 
@@ -158,7 +158,7 @@ def test_in_workers(page: Page, site: Site, backend: str) -> None:
     script = """
       const { breakWorkers } = await import('./broken_device.js');
       breakWorkers('factor', { kernel: 3 });
-      const model = await bundle.load({ backend: argument.backend, worker: true });
+      const model = await bundle.load({ backend: argument.backend, worker: true, canaries: false });
       const { logits } = await model.run({ image: Float32Array.from(argument.image) });
       await model.dispose();
       return [...logits];

@@ -35,7 +35,7 @@ RUNS = """
 
 def verified(page: Page, backend: str, verify: Any, count: int, rule: str = "", **options: Any) -> dict[str, Any]:
     """{found, info} of runs on images in turn; `options` are the rule's, `load` those of `load` besides."""
-    load = {"backend": backend, "worker": False, "verify": verify, **options.pop("load", {})}
+    load = {"backend": backend, "worker": False, "canaries": False, "verify": verify, **options.pop("load", {})}
     order = [i % len(images()) for i in range(count)]
     result: dict[str, Any] = value(page, RUNS, {"load": load, "images": order, "rule": rule, "options": options})
     return result

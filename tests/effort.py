@@ -119,6 +119,13 @@ DAMAGED_FILES: Mapping[Effort, int] = {"check": 20, "ci": 100, "all": 2000}
 """So many damaged files of each model in a format other than ONNX (`test_tflite_files`, `test_keras_files`,
 `test_tfjs`, ...)."""
 
+BROKEN_MODELS: Mapping[Effort, Sequence[str]] = {
+    "check": (),
+    "ci": ("digits",),
+    "all": ("digits", "separable", "encoder", "resnet18", "silero", "quantised"),
+}
+"""Models of which runs on broken GPUs are tried (`e2e/test_broken_models`)."""
+
 FEW = 8
 """Parameter sets of a function beyond which `check` takes every so many."""
 
@@ -176,6 +183,7 @@ SAMPLED: Mapping[str, int] = {
 IN_TURN = (
     "e2e/test_abort.py",
     "e2e/test_broken_devices.py",
+    "e2e/test_broken_models.py",
     "e2e/test_bundlers.py",
     "e2e/test_compile_in_page.py",
     "e2e/test_compile_page.py",

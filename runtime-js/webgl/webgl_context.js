@@ -1,5 +1,5 @@
 // The one WebGL 2 context of this page or worker, which all models share: browsers keep few, and kill the oldest.
-import { UnsupportedError } from '../errors.js';
+import { DeviceLostError, UnsupportedError } from '../errors.js';
 import { createContext, lose } from './webgl_adapter.js';
 
 /**
@@ -50,6 +50,7 @@ function probe(gl) {
     throw new UnsupportedError('backend', 'WebGL 2 computes with less than 32 bits in fragment shaders here');
   const most = Math.min(8, gl.getParameter(gl.MAX_DRAW_BUFFERS), gl.getParameter(gl.MAX_COLOR_ATTACHMENTS));
   for (let layers = most; layers >= 1; layers >>= 1) if (draws(gl, layers)) return layers;
+  if (gl.isContextLost()) throw new DeviceLostError('lost', 'the WebGL context was lost');
   throw new UnsupportedError('backend', 'WebGL 2 draws wrong values into float32 textures here');
 }
 

@@ -1,0 +1,235 @@
+"""Models on GPUs that are broken by each rule of pages/broken_device.js: what is wrong is found and
+replaced.
+
+Canaries find kernels that are computed wrongly whenever they are launched. By their nature they do not find a race
+between launches, of which they make one at a time on operands of their own, nor what goes wrong in later runs, until
+they are tried again: `load({ verify })` finds these. A device that flushes denormals, or has no numbers beyond float16,
+passes where that changes no result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import onnx
+import pytest
+from compiled import compile_site, shared_file
+from devices import open_bundle, pretend, value, write_site
+from digits import MODEL
+from effort import BROKEN_MODELS, effort_of
+from exported import RANGES, path_of
+from onnx import TensorProto, helper, numpy_helper
+from onnx_models import random
+from playwright.sync_api import Page
+from server import Site, serve
+from silero import RATE, SHAPES, model_path
+
+DEVICES = ("webgpu", "webgl")
+CANARIES = ("factor", "tail", "large", "barrier", "exp", "denormals", "overflow")
+"""Rules of kernels, and of memory; the last four where they change results."""
+VERIFIED = ("race", "later")
+
+
+def separable() -> onnx.ModelProto:
+    """A block of MobileNet: expanded, filtered by channels, projected, added to; then the mean and a classifier."""
+    clip = {"min": 0.0, "max": 6.0}
+    shapes = {"e": (24, 3, 3, 3), "d": (24, 1, 3, 3), "p": (16, 24, 1, 1), "q": (16, 16, 3, 3), "f": (10, 16)}
+    nodes = [
+        helper.make_node("Conv", ["x", "e"], ["e1"], strides=[2, 2], pads=[1, 1, 1, 1]),
+        helper.make_node("Clip", ["e1", "min", "max"], ["e2"]),
+        helper.make_node("Conv", ["e2", "d"], ["d1"], group=24, pads=[1, 1, 1, 1]),
+        helper.make_node("Clip", ["d1", "min", "max"], ["d2"]),
+        helper.make_node("Conv", ["d2", "p"], ["p1"]),
+        helper.make_node("Conv", ["p1", "q"], ["q1"], pads=[1, 1, 1, 1]),
+        helper.make_node("Add", ["p1", "q1"], ["sum"]),
+        helper.make_node("GlobalAveragePool", ["sum"], ["mean"]),
+        helper.make_node("Flatten", ["mean"], ["flat"]),
+        helper.make_node("Gemm", ["flat", "f"], ["logits"], transB=1),
+        helper.make_node("Softmax", ["logits"], ["scores"]),
+    ]
+    constants = [numpy_helper.from_array(random(shape), name) for name, shape in shapes.items()]
+    constants += [helper.make_tensor(name, TensorProto.FLOAT, [], [bound]) for name, bound in clip.items()]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 63, 65])
+    outputs = [helper.make_empty_tensor_value_info(name) for name in ("logits", "scores")]
+    graph = helper.make_graph(nodes, "separable", [x], outputs, constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def made(folder: Path, model: str) -> tuple[Path, Sequence[str], float]:
+    """The file of a model, options of its build, and how far its backends may be apart; skips where it is absent."""
+    if model == "separable":
+        onnx.save(separable(), folder / "separable.onnx")
+        return folder / "separable.onnx", (), 1e-3
+    if model == "encoder":
+        sizes = [option for n in ("batch", "length") for option in ("--dim", f"{n}={RANGES[n][0]}..{RANGES[n][1]}")]
+        return path_of("text_encoder_dynamo"), sizes, 1e-3
+    if model == "silero":
+        shapes = [o for name, shape in SHAPES.items() for o in ("--shape", f"{name}={'x'.join(map(str, shape))}")]
+        return model_path(), ("--fix", f"sr={RATE}", *shapes), 1e-3
+    if model == "quantised":
+        return shared_file("models/mobilenetv2_imagenet_int8_qdq.onnx"), (), 0.05
+    return MODEL if model == "digits" else shared_file("models/resnet18_imagenet.onnx"), (), 1e-3
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "model" in metafunc.fixturenames:
+        metafunc.parametrize("model", BROKEN_MODELS[effort_of(metafunc.config)], scope="module")
+
+
+@pytest.fixture(scope="module")
+def case(tmp_path_factory: pytest.TempPathFactory, model: str) -> Iterator[tuple[Site, float]]:
+    """A site with the model below bundle/, and how far results may be apart."""
+    folder = write_site(tmp_path_factory.mktemp("broken"), {})
+    path, options, tolerance = made(folder, model)
+    compile_site(path, folder, *options, "--canaries=on")
+    with serve(folder) as served:
+        yield served, tolerance
+
+
+HELPERS = """async () => {
+  const { breakDevice, STEPS } = await import('./broken_device.js');
+  const numbersOf = (outputs) =>
+    Object.fromEntries(Object.entries(outputs).map(([name, data]) => [name, Array.from(data, Number)]));
+  globalThis.STEPS = STEPS;
+  /** Inputs of the model, other ones for each run. */
+  const inputsOf = (model, run) => {
+    const sizes = model.dimensions.map(({ name, most }) => [name, Math.min(most, 7)]);
+    const shapes = model.inputShapes(Object.fromEntries(sizes));
+    const whole = (name, i) => BigInt(name === 'mask' ? 1 : (7 * i + run) % 40);
+    return Object.fromEntries(model.inputs.map(({ name, dtype }) => {
+      const length = shapes[name].reduce((product, size) => product * size, 1);
+      const data = dtype === 'int64'
+        ? BigInt64Array.from({ length }, (_, i) => whole(name, i))
+        : Float32Array.from({ length }, (_, i) => Math.sin(12.9898 * i + run));
+      return [name, { data, shape: shapes[name] }];
+    }));
+  };
+  /** Loads and runs, on a GPU that is broken from before the load, or from after it (`late`) on. */
+  globalThis.attempt = async ({ rule, options, load, runs = 1, late = false }) => {
+    await new Promise((done) => { indexedDB.deleteDatabase('webnn-compile').onsuccess = done; });
+    const broken = () => (rule ? breakDevice(rule, options) : undefined);
+    let device = late ? undefined : broken();
+    let model;
+    try {
+      model = await bundle.load({ worker: false, ...load });
+      if (late) device = broken();
+      const found = [];
+      for (let run = 0; run < runs; run++) found.push(await outcome(model.run(inputsOf(model, run)).then(numbersOf)));
+      return { found, info: model.info(), changed: device?.changed ?? 0 };
+    } finally {
+      device?.mend();
+      await model?.dispose();
+    }
+  };
+}"""
+
+
+@pytest.fixture
+def opened(page: Page, case: tuple[Site, float], backend: str) -> Page:
+    """The page of the model, whose adapters have the names of hardware; for WebGL there is no WebGPU."""
+    open_bundle(page, case[0], "bundle", backend)
+    pretend(page)
+    if backend == "webgl":
+        page.evaluate("() => Object.defineProperty(Navigator.prototype, 'gpu', { get: () => undefined })")
+    page.evaluate(HELPERS)
+    return page
+
+
+def attempt(page: Page, rule: str = "", load: Any = None, runs: int = 1, late: bool = False, **options: Any) -> Any:
+    """{found, info, changed}: outcomes of runs, and how often the rule made a difference to the API."""
+    given = {"rule": rule, "options": options, "load": load or {}, "runs": runs, "late": late}
+    return value(page, "return attempt(argument)", given)
+
+
+def agree(found: Any, expected: Any, tolerance: float) -> bool:
+    """Whether outputs are those of another run, of the same inputs."""
+    for name, numbers in expected.items():
+        scale = max(1, *map(abs, numbers))
+        if not all(abs(a - b) <= tolerance * scale for a, b in zip(found[name], numbers, strict=True)):
+            return False  # NaN, too
+    return True
+
+
+def reference(page: Page, runs: int = 1) -> list[Any]:
+    """Outputs of each run on wasm."""
+    return [one["value"] for one in attempt(page, load={"backend": "wasm"}, runs=runs)["found"]]
+
+
+@pytest.mark.parametrize("rule", CANARIES)
+def test_wrong_kernels_are_found_and_replaced(
+    opened: Page, case: tuple[Site, float], backend: str, model: str, rule: str
+) -> None:
+    """Where the rule changes results, another backend takes the place of the broken one; else it may stay."""
+    (expected,), tolerance = reference(opened), case[1]
+    named = {"backend": backend, "canaries": False}
+    without = attempt(opened, rule, named, api=backend)
+    wrong = not agree(without["found"][0]["value"], expected, tolerance)
+    if rule in ("factor", "tail", "large"):
+        assert wrong
+    if not without["changed"]:
+        assert not wrong
+        return
+    got = attempt(opened, rule, {"canaries": "all"}, api=backend)
+    canaries = got["info"]["canaries"]
+    assert agree(got["found"][0]["value"], expected, tolerance)
+    assert (got["info"]["backend"] != backend) == bool(canaries["failed"])
+    if wrong:
+        assert canaries["failed"]
+    assert all((one["backend"], one["action"]) == (backend, "other-backend") for one in canaries["failed"])
+
+
+def test_every_kernel_of_digits_is_watched(opened: Page, case: tuple[Site, float], backend: str, model: str) -> None:
+    """A factor of 2 % in any kernel is found."""
+    if model != "digits":
+        pytest.skip("kernels of large models have no canaries")
+    got = attempt(opened, "factor", {"canaries": "all"}, api=backend, factor=1.02)
+    healthy = attempt(opened, load={"canaries": "all"})["info"]
+    assert healthy["backend"] == backend
+    assert len(got["info"]["canaries"]["failed"]) == healthy["canaries"]["checked"] >= 19
+
+
+@pytest.mark.parametrize("rule", VERIFIED)
+def test_races_and_late_errors_are_found_by_comparing_runs(
+    opened: Page, case: tuple[Site, float], backend: str, model: str, rule: str
+) -> None:
+    """Not by canaries at load: each is a launch by itself, and the first ones."""
+    options = {"right": 8} if rule == "later" else {}
+    runs = 12 if rule == "later" else 1
+    load = {"backend": backend, "canaries": "all", "verify": {"every": 1}}
+    got = attempt(opened, rule, load, runs, api=backend, **options)
+    assert got["info"]["canaries"]["failed"] == []
+    expected = reference(opened, runs)
+    codes = [one.get("code") for one in got["found"]]
+    assert codes[-1] == "wrong-results"
+    right = [one for one in zip(got["found"], expected, strict=True) if "value" in one[0]]
+    assert all(agree(one["value"], own, case[1]) for one, own in right)
+
+
+def test_memory_that_is_not_zeroed(opened: Page, case: tuple[Site, float], backend: str, model: str) -> None:
+    got = attempt(opened, "garbage", {"canaries": "all"})
+    assert (got["info"]["backend"], got["info"]["canaries"]["failed"]) == (backend, [])
+    assert agree(got["found"][0]["value"], reference(opened)[0], case[1])
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["load", "run"])
+def test_a_loss_at_each_step(opened: Page, case: tuple[Site, float], backend: str, model: str, late: bool) -> None:
+    """The load, or the run, goes on with another device."""
+    (expected,) = reference(opened)
+    lost = 0
+    for call in opened.evaluate("(backend) => STEPS[backend]", backend):
+        got = attempt(opened, "loss", {"backend": backend}, late=late, call=call)
+        assert agree(got["found"][0]["value"], expected, case[1]), call
+        lost += got["changed"]
+    assert lost >= 3
+
+
+def test_a_device_that_is_lost_again_and_again(
+    opened: Page, case: tuple[Site, float], backend: str, model: str
+) -> None:
+    """The next backend takes its place."""
+    call = {"webgpu": "GPUDevice.createBuffer", "webgl": "WebGL2RenderingContext.framebufferTextureLayer"}[backend]
+    got = attempt(opened, "loss", {}, call=call, times=1000)
+    assert got["info"]["backend"] != backend
+    assert agree(got["found"][0]["value"], reference(opened)[0], case[1])
