@@ -4,6 +4,7 @@ PYTHON ?= python3
 PORT ?= 8000
 HEADLESS ?=
 MINUTES ?= 10
+HOURS ?= 1
 BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -19,7 +20,7 @@ COMPILER := $(shell find compiler runtime-js -name '*.py' -o -name '*.js' -o -na
 COMPILE_PAGE := $(wildcard compiler/compile_page/web/* compiler/compile_page/* rpc/device_page/*.js)
 PAGE := $(addprefix demo-site/,index.html icon.svg style.css main.js ink.js pad.js start_model.js view.js) examples/digits/samples.json
 
-.PHONY: help demo site check test test-all fuzz bench docs screenshot packages lint clean
+.PHONY: help demo site check test test-all fuzz soak bench docs screenshot packages lint clean
 help: ## say what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
@@ -41,6 +42,9 @@ test-all: lint .venv/browsers ## the same with every row and every draw that CI 
 fuzz: .venv/browsers ## look for faults: MINUTES=10 KIND=bytes|protobuf|nodes|graphs|quanta|growth|names|page SEED=1 CASES=1
 	$(BIN)/python tests/fuzz --minutes $(MINUTES) $(addprefix --kind ,$(KIND)) $(addprefix --seed ,$(SEED)) \
 	  $(addprefix --cases ,$(CASES))
+
+soak: .venv/browsers ## run models of all kinds in both browsers for long, and watch results and memory: HOURS=1
+	$(BIN)/python e2e/soak --hours $(HOURS)
 
 bench: .venv/bench .venv/browsers ## measure us beside other engines: benchmarks/README.md
 	$(BIN)/python -m benchmarks run

@@ -9,12 +9,13 @@ import contextlib
 import fnmatch
 import http.server
 import mimetypes
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
 
 Fault = Literal[
@@ -88,7 +89,7 @@ def serve(
     """Serve `folder` below `/prefix/` until the block ends; port 0 takes a free one, which `Site.url` names."""
     base = f"/{prefix.strip('/')}/".replace("//", "/")
     handler = type("Handler", (_Handler,), {"folder": folder.resolve(), "base": base, "extra": dict(headers or {})})
-    server = http.server.ThreadingHTTPServer((host, port), handler)
+    server = _Server((host, port), handler)
     server.daemon_threads = True
     site = Site(f"http://{host}:{server.server_address[1]}{base}")
     handler.site = site  # type: ignore[attr-defined]
@@ -100,6 +101,13 @@ def serve(
         site.release.set()
         server.shutdown()
         server.server_close()
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A page that leaves closes its connections, which is no error."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):

@@ -1,0 +1,1 @@
+"""Long runs of models of all kinds in browsers: results stay right, and memory stays flat."""
