@@ -112,6 +112,54 @@ def test_states_are_lost_with_the_device(page: Page, site: Site, backend: str, w
         np.testing.assert_allclose(np.reshape(got, want.shape), want, rtol=2e-4, atol=2e-4)
 
 
+@pytest.mark.parametrize("worker", [False])
+@pytest.mark.parametrize("when", ["before", "during"])
+def test_states_come_back_as_they_were_saved(page: Page, site: Site, backend: str, when: str, worker: bool) -> None:
+    """A run that is lost counts for nothing, and none is done twice."""
+    open_bundle(page, site, "bundle", backend)
+    script = (
+        OPEN
+        + """
+      const other = await model.session();
+      for (const ids of [[1, 2, 3], [4]]) for (const session of [model, other]) await say(session, ids);
+      (await model.saveState())['past_key_values.0.key'].fill(0); // the caller's, not the session's
+      const fork = await model.fork();
+      const found = { changed: await say(model, [9]).then(() => model.position) };
+      if (argument.when === 'before') lose(model);
+      const running = failure(() => say(model, [5]));
+      if (argument.when === 'during') lose(model);
+      found.failed = await running;
+      found.position = model.position;
+      found.next = [Array.from(await say(model, [5])), model.position];
+      found.fork = await failure(() => say(fork, [5]));
+      found.forked = [Array.from(await say(fork, [5])), fork.position];
+      found.other = [await failure(() => say(other, [5])), other.position];
+      found.begun = [Array.from(await say(other, [6, 7])), other.position];
+      await model.reset();
+      await say(model, [1]);
+      lose(model);
+      found.reset = [await failure(() => say(model, [2])), model.position];
+      await model.dispose();
+      return found;
+    """
+    )
+    options = {"backend": backend, "worker": worker, "restoreState": True}
+    found = value(page, script, {"options": options, "when": when})
+    said = "the states are as saveState(), loadState() or reset() left them last, at position"
+    for name, at in (("failed", 4), ("fork", 4)):
+        assert (found[name]["name"], found[name]["code"]) == ("StateLostError", "state-lost")
+        assert f"{said} {at}" in found[name]["message"]
+    for name in ("other", "reset"):
+        assert (found[name][0]["code"], found[name][1]) == ("state-lost", 0)
+        assert f"{said} 0" in found[name][0]["message"]
+    assert (found["changed"], found["position"]) == (5, 4)
+    assert (found["next"][1], found["forked"][1], found["begun"][1]) == (5, 5, 2)
+    for name, ids in {"next": [[1, 2, 3], [4], [5]], "forked": [[1, 2, 3], [4], [5]], "begun": [[6, 7]]}.items():
+        passed = Passed.of(tiny_decoder())
+        want = [passed.run(one) for one in ids][-1]
+        np.testing.assert_allclose(np.reshape(found[name][0], want.shape), want, rtol=2e-4, atol=2e-4)
+
+
 @pytest.mark.fresh_page
 def test_steps_create_nothing_and_sessions_free_what_they_had(page: Page, site: Site, backend: str) -> None:
     open_bundle(page, site, "bundle", backend)

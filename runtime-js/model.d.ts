@@ -228,6 +228,14 @@ export interface LoadOptions {
    * try as many kernels as fit into 2 % of the time of the load; 'all' tries all there, too. False: none.
    */
   canaries?: boolean | 'all';
+  // <states>
+  /**
+   * Default false: a lost GPU takes the states with it. True: each session keeps a copy of what its last `saveState` or `loadState`
+   * had, and begins anew from there by itself, or from the last `reset`. The run that was lost rejects with a StateLostError, after
+   * which `position` is that of the copy: run what came behind it again.
+   */
+  restoreState?: boolean;
+  // </states>
   // <signature>
   /**
    * The public key that `webnn-compile --sign` printed, 32 bytes in base64: `load` first checks that the list of the bundle's files

@@ -17,6 +17,9 @@ const names = [
   'verify',
   'canaries',
 ];
+// <states>
+names.push('restoreState');
+// </states>
 // <signature>
 names.push('publicKey');
 // </signature>
@@ -58,6 +61,11 @@ export function checkOptions(options, backends) {
   if (typeof onProgress !== 'function')
     throw new TypeError(`onProgress: expected a function, got ${typeof onProgress}`);
   checkSignal(signal);
+  // <states>
+  const { restoreState = false } = options;
+  if (typeof restoreState !== 'boolean')
+    throw new TypeError(`restoreState: expected true or false, got ${kindOf(restoreState)}`);
+  // </states>
   // <canaries>
   const { canaries = true } = options;
   if (canaries !== 'all' && typeof canaries !== 'boolean')

@@ -225,6 +225,7 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
       info,
       sizes: optional.sizes,
       newest: optional.newest,
+      restores: options.restoreState === true && info.backend !== 'wasm',
       runIn,
       generateIn,
     });

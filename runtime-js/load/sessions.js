@@ -6,6 +6,7 @@ import { reasonOf } from '../fetch/unless_aborted.js';
 import { checkInputs } from '../values/check_inputs.js';
 import { kindOf } from '../values/check_names.js';
 import { shapeOf, shownShape } from '../values/sizes.js';
+import { copied, copyOfArray } from './copy_inputs.js';
 import { queueRuns } from './queue_runs.js';
 
 /** @typedef {import('../model.js').Model} Model */
@@ -31,17 +32,29 @@ import { queueRuns } from './queue_runs.js';
  * @property {AbortSignal} life of the model
  * @property {{ backend: string, worker: boolean, memoryBytes: number }} info
  * @property {typeof import('../values/bind_sizes.js').sizes} [sizes]
+ * @property {boolean} [restores] whether states that a GPU loses become those that were saved last
  * @property {typeof import('./newest.js').newest} [newest] of models whose states drop rows
  * @property {(own: Own) => Model['run']} runIn
  * @property {GenerateIn} [generateIn] of models that give tokens
  */
 
+/**
+ * @typedef {object} Saved states as they were at a time
+ * @property {Input[]} arrays none for the start
+ * @property {readonly number[]} scalars
+ * @property {Lengths} lengths
+ * @property {Lengths} held sizes that runs had decided
+ * @property {number} runs
+ */
+
 const BROKEN = 'a run failed, and what it left of the states is undefined: reset() or loadState() first';
 
 /** @param {Shared} shared */
-function open({ manifest, use, life, info, sizes, newest: rows, runIn, generateIn }) {
+function open({ manifest, use, life, info, sizes, newest: rows, restores, runIn, generateIn }) {
   const { inputs: specs, outputs, dimensions = [], states = [], measured = [] } = manifest;
   const zeros = dimensions.map(({ after }) => (after === undefined ? undefined : 0));
+  /** @type {Saved} */
+  const start = { arrays: [], scalars: [], lengths: zeros, held: [], runs: 0 };
   const growing = zeros.indexOf(0);
   const used = states.map(({ shape }) =>
     shape.flatMap((size) => (typeof size === 'number' ? [] : scalarsIn(size.value))),
@@ -116,8 +129,18 @@ function open({ manifest, use, life, info, sizes, newest: rows, runIn, generateI
    * @param {boolean} pristine whether the states are as at the start
    * @param {number} changes
    * @param {Left} [left] by `generate`
+   * @param {Saved} [last] what was saved, or loaded, or the start
    */
-  function create(number, lengths = zeros, held = [], runs = 0, pristine = true, changes = 0, left = undefined) {
+  function create(
+    number,
+    lengths = zeros,
+    held = [],
+    runs = 0,
+    pristine = true,
+    changes = 0,
+    left = undefined,
+    last = start,
+  ) {
     const end = new AbortController();
     const endWithModel = () => end.abort(life.reason);
     life.addEventListener('abort', endWithModel);
@@ -179,8 +202,12 @@ function open({ manifest, use, life, info, sizes, newest: rows, runIn, generateI
           if (error instanceof UnsupportedError) broken = ''; // nothing was computed
           if (code !== 'state-lost') throw error;
           broken = message;
-          checkWhole();
-          return [];
+          if (!restores || !(await renew(last).catch(() => false))) checkWhole();
+          const where = 'as saveState(), loadState() or reset() left them last';
+          throw new StateLostError(
+            'state-lost',
+            `the GPU was lost in a run: the states are ${where}, at position ${kept.position}`,
+          );
         }
       };
       return enqueue([], run, signal).finally(() => waiting--);
@@ -199,22 +226,30 @@ function open({ manifest, use, life, info, sizes, newest: rows, runIn, generateI
       return /** @type {{ value: T }} */ ((await done)[0]).value;
     };
 
-    /** @type {(arrays: Input[], scalars: readonly number[], own: Lengths, others: Lengths) => Promise<void>} */
-    const renew = async (arrays, scalars, own, others) => {
-      await make('write', arrays, scalars, number);
-      pristine = !arrays.length;
-      lengths = own;
-      held = others;
-      runs = 0;
+    /** @param {Saved} saved */
+    const keep = (saved) => {
+      if (restores) last = { ...saved, arrays: saved.arrays.map(copyOfArray) };
+    };
+    /** @param {Saved} saved what the states become */
+    const renew = async (saved) => {
+      await make('write', saved.arrays, saved.scalars, number);
+      pristine = !saved.arrays.length;
+      ({ lengths, held, runs } = saved);
       changes++;
       broken = '';
+      return true;
+    };
+    /** @param {Saved} saved */
+    const renewAndKeep = async (saved) => {
+      keep(saved);
+      await renew(saved);
     };
 
     const fork = () =>
       inTurn(async () => {
         checkWhole();
         const copy = await make('copy', [], [], undefined, number);
-        return create(copy, lengths, held, runs, pristine, changes, generating?.left());
+        return create(copy, lengths, held, runs, pristine, changes, generating?.left(), last);
       });
 
     const rowsThere = () => Number(lengths[growing]) * Number(dimensions[growing]?.multiple);
@@ -226,11 +261,13 @@ function open({ manifest, use, life, info, sizes, newest: rows, runIn, generateI
         // </newest>
         return growing < 0 ? runs : rowsThere();
       },
-      reset: () => inTurn(() => renew([], [], zeros, [])),
+      reset: () => inTurn(() => renewAndKeep(start)),
       saveState: () =>
         inTurn(async () => {
           checkWhole();
-          const arrays = await act()([], scalarsOf(lengths, held), 'read', number);
+          const scalars = scalarsOf(lengths, held);
+          const arrays = await act()([], scalars, 'read', number);
+          keep({ arrays: /** @type {any} */ (arrays), scalars, lengths, held, runs });
           const saved = Object.fromEntries(states.map(({ name }, i) => [name, arrays[i]]));
           // <newest>
           if (newest) Object.assign(saved, newest.saved(lengths));
@@ -252,7 +289,7 @@ function open({ manifest, use, life, info, sizes, newest: rows, runIn, generateI
         if (!values.every(ArrayBuffer.isView)) throw new TypeError('loadState expects typed arrays');
         const own = zeros.map((zero, i) => (zero === 0 ? scalars[i] : undefined));
         const others = shared.map((is, i) => (is ? scalars[i] : undefined));
-        return inTurn((arrays) => renew(arrays, scalars, own, others), values);
+        return inTurn((arrays) => renewAndKeep({ arrays, scalars, lengths: own, held: others, runs: 0 }), values);
       },
       /** @param {number} rows */
       rewind: (rows) =>
@@ -341,24 +378,6 @@ const scalarsIn = (expression) => {
  */
 const withAll = (target, more) =>
   /** @type {T & U} */ (Object.defineProperties(target, Object.getOwnPropertyDescriptors(more)));
-
-/**
- * Inputs of a run with copies of their arrays, which are the caller's again.
- * @param {any} values
- */
-function copied(values) {
-  const copy = (/** @type {any} */ one) => (ArrayBuffer.isView(one) && 'slice' in one ? copyOfArray(one) : one);
-  if (kindOf(values) !== 'an object') return values;
-  return Object.fromEntries(
-    Object.entries(values).map(([name, one]) => [
-      name,
-      kindOf(one) === 'an object' && 'data' in one ? { ...one, data: copy(one.data) } : copy(one),
-    ]),
-  );
-}
-
-/** @param {any} array that may have a shape */
-const copyOfArray = (array) => Object.assign(array.slice(), array.shape && { shape: array.shape });
 
 /**
  * Adds to a plan what concerns states.
