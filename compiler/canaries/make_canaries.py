@@ -47,8 +47,9 @@ CONDITION = 4
 SMALLEST = 2.0**-14
 """Float16 below this may be zero on a device."""
 
-MASK = 1e30
-"""Elements of a result from this on stand for infinity: a mask of attention is the least float, or less."""
+MASK = 1e3
+"""Elements of a result that are so many times as large as small ones stand for infinity: a mask of attention is -10000,
+or the least float, or less, and a float16 of these is -65504."""
 
 CANARY = "canary"
 """The kind of cache entry that holds a kernel's canary, or that it has none."""
@@ -121,9 +122,10 @@ class _Trial:
             others += [self._result(native, number, near) for near in moved]
         for other in others:
             s, n = canary_sums(other, len(operands), most)
-            tolerance = max(tolerance, CONDITION * max(abs(s - total), abs(n - norm)) / norm)
-        if not tolerance <= LOOSEST:
-            return None
+            sensitivity = float(np.maximum(abs(s - total), abs(n - norm))) / norm
+            if not CONDITION * sensitivity <= LOOSEST:  # or it is no number
+                return None
+            tolerance = max(tolerance, CONDITION * sensitivity)
         tolerance = float(f"{tolerance:.2g}")
         total, norm = (_shortened(n, norm * tolerance) for n in (total, norm))
         return Canary(self.launch, total, norm, tolerance, self.scalars, positive, self.integers, most, self.padding)
@@ -155,10 +157,11 @@ def _most(result: Array) -> float | None:
     if result.dtype.kind != "f":
         return None
     sizes = np.abs(result)
-    others = sizes[sizes < MASK]
-    if len(others) == len(sizes) or not others.any():
+    finite = sizes[np.isfinite(sizes) & (sizes > 0)]
+    if not len(finite):
         return None
-    return float(2 ** ceil(log2(others.max())))
+    others = finite[finite <= MASK * np.quantile(finite, 0.1)]
+    return None if others.max() == sizes.max() else float(2.0 ** ceil(log2(others.max())))
 
 
 def _shortened(value: float, allowed: float) -> float:

@@ -64,6 +64,7 @@ OTHERS: dict[str, tuple[Callable[[], onnx.ModelProto], dict[str, Any]]] = {
     "constants prepared at load": (convolution, {}),
     "prepared float16": (products, {"precision": "f16"}),
     "a decoder with states": (small_decoder, {}),
+    "a decoder in float16": (small_decoder, {"precision": "f16"}),
     "quantised": (lambda: quantised("qdq-u8s8"), {}),
     "sizes that vary": (rows, {"dims": {"n": (1, 2), "rows": (3, 90)}}),
 }
