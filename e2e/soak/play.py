@@ -21,7 +21,7 @@ SCRIPT = (Path(__file__).parent / "soak.js").read_text()
 SEQUENCES = 8
 TOLERANCE = 3e-3
 """Error of an element, relative to max(1, the largest): Winograd's algorithm has the most."""
-WEIGHTS_ERROR = 0.3
+WEIGHTS_ERROR = 0.05
 """Error where weights are in few bits, of which the reference knows nothing."""
 CHUNK = 1.0
 """Seconds between two looks at memory."""
