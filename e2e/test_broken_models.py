@@ -174,10 +174,11 @@ def test_wrong_kernels_are_found_and_replaced(
     got = attempt(opened, rule, {"canaries": "all"}, api=backend)
     canaries = got["info"]["canaries"]
     assert agree(got["found"][0]["value"], expected, tolerance)
-    assert (got["info"]["backend"] != backend) == bool(canaries["failed"])
     if wrong:
         assert canaries["failed"]
-    assert all((one["backend"], one["action"]) == (backend, "other-backend") for one in canaries["failed"])
+    assert {one["backend"] for one in canaries["failed"]} <= {backend}
+    actions = {one["action"] for one in canaries["failed"]}  # a source without subgroups may be as wrong, or right
+    assert (got["info"]["backend"] != backend) == ("other-backend" in actions)
 
 
 def test_every_kernel_of_digits_is_watched(opened: Page, case: tuple[Site, float], backend: str, model: str) -> None:

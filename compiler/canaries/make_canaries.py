@@ -51,6 +51,9 @@ MASK = 1e3
 """Elements of a result that are so many times as large as small ones stand for infinity: a mask of attention is -10000,
 or the least float, or less, and a float16 of these is -65504."""
 
+HUGE = 1e30
+"""Elements from this on stand for infinity, too: drivers read the text of the largest float as such."""
+
 CANARY = "canary"
 """The kind of cache entry that holds a kernel's canary, or that it has none."""
 
@@ -157,9 +160,9 @@ def _most(result: Array) -> float | None:
     if result.dtype.kind != "f":
         return None
     sizes = np.abs(result)
-    finite = sizes[np.isfinite(sizes) & (sizes > 0)]
+    finite = sizes[(sizes < HUGE) & (sizes > 0)]
     if not len(finite):
-        return None
+        return 1.0 if (sizes >= HUGE).any() else None
     others = finite[finite <= MASK * np.quantile(finite, 0.1)]
     return None if others.max() == sizes.max() else float(2.0 ** ceil(log2(others.max())))
 

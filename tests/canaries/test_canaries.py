@@ -101,6 +101,17 @@ def test_results_have_infinities(target: str) -> None:
     assert wrong_kernels(program) == []
 
 
+@pytest.mark.parametrize("target", ["webgpu", "webgl"])
+def test_the_largest_float_counts_as_infinity(target: str) -> None:
+    """A mask of nothing else and zeros: browsers read the text of that float in a shader as infinity."""
+    nodes = [node("Less", ["x", "limit"], ["hidden"]), node("Where", ["hidden", "least", "zero"], ["y"])]
+    constants = {"limit": np.float32(0), "least": np.finfo(np.float32).min, "zero": np.float32(0)}
+    program = program_of(model(nodes, {"x": (5, 7)}, ["y"], constants), target)
+    (canary,) = program.canaries
+    assert (canary.most, canary.norm <= 6) == (1.0, True)
+    assert wrong_kernels(program) == []
+
+
 def damaged(program: DeviceProgram, number: int, pattern: str, replacement: str) -> DeviceProgram:
     """The program with other text wherever a kernel has the pattern."""
     kernel = program.kernels[number]
