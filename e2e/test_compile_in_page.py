@@ -268,8 +268,8 @@ def test_what_is_no_model_is_refused(opened: Page, source: str, message: str) ->
         ("null", "options are an object with some of signal, shapes"),
         (
             "{ shape: {} }",
-            "there is no option shape; choose from signal, shapes, dims, states, given, pictures, sounds, answers, "
-            "labels, ",
+            "there is no option shape; choose from signal, shapes, dims, states, given, stateWindow, generate, "
+            "pictures, sounds, answers, labels, ",
         ),
         ("{ shapes: { x: '1x3' } }", "the option shapes must be sizes by input, such as { input: [1, 3, 224, 224] }"),
         ("{ shapes: { x: [1n] } }", "the option shapes must be"),
@@ -279,6 +279,8 @@ def test_what_is_no_model_is_refused(opened: Page, source: str, message: str) ->
             "the option dims must be sizes by name, or ranges, such as { batch: 1, length: [1, 512]",
         ),
         ("{ dims: { n: [1] } }", "the option dims must be"),
+        ("{ states: 'none' }", "the option states must be pairs such as ['hidden=hidden_out'], or none: []"),
+        ("{ generate: 5 }", "the option generate must be true, or a text such as 'top=5,logits=scores'"),
         ("{ targets: 'webgpu' }", "the option targets must be some of ['webgpu', 'webgl']"),
         ("{ targets: ['native'] }", "the option targets must be"),
         ("{ precision: 'f8' }", "the option precision must be 'f32' or 'f16'"),

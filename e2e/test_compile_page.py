@@ -16,6 +16,7 @@ import numpy as np
 import onnx
 import pytest
 from compile_page import built_page
+from decoders.tiny import tiny_decoder
 from digits import MODEL as DIGITS
 from digits import agrees
 from harness import browser_name
@@ -259,6 +260,39 @@ def test_options_are_those_of_the_command_line(opened: Page, tmp_path: Path) -> 
     opened.check("#target-webgpu")
     opened.select_option("#precision", "f32")
     opened.check("#fast-math")
+    opened.click("#options summary")
+
+
+def test_states_and_generating(opened: Page, tmp_path: Path) -> None:
+    path = tmp_path / "tiny.onnx"
+    onnx.save(tiny_decoder(), path)
+    drop(opened, path, state="described")
+    sizes = {"batch": "1", "past": "0..59", "seq": "1..5"}
+    fields = opened.locator("#size-fields b").all_inner_texts()
+    for i, name in enumerate(fields):
+        opened.fill(f"#size-{i}", sizes[name])
+    opened.click("#options summary")
+    opened.fill("#states", "past.key")
+    opened.click("#compile")  # which the field's form does not allow
+    expect(opened.locator("#states")).to_be_focused()
+    wait(opened, "described")
+    opened.fill("#states", " past_key_values.*=present.* ")
+    opened.fill("#given", "attention_mask")
+    opened.check("#generate")
+    opened.fill("#generate-settings", "top=2")
+    opened.click("#compile")
+    wait(opened, "running")
+    opened.wait_for_selector("body[data-busy='']", timeout=START)
+    options = "--state 'past_key_values.*=present.*' --given attention_mask --generate top=2"
+    command = opened.inner_text("#command")
+    assert command.endswith(options)
+    assert [opened.is_visible(f"#outputs [data-output={name}]") for name in ("token", "top_ids")] == [True, True]
+    assert "sampling" not in opened.inner_text("#try")
+    assert opened.locator("[data-dimension]").evaluate_all("(all) => all.map((one) => one.dataset.dimension)") == [
+        "seq"
+    ]
+    drop(opened, dense_model(tmp_path / "dense.onnx"))
+    assert opened.inner_text("#command").endswith("--targets webgpu,webgl")
     opened.click("#options summary")
 
 

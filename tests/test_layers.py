@@ -102,7 +102,7 @@ ALLOWED: dict[str, set[str]] = {
     "report": CORE
     | {"text", "bundle", "graph", "tensor", "passes", "codegen", "glsl", "native", "pipeline", "cpu", "gpu", "driver"},
     "compile_page": {"errors", "program", "system", "text", "bundle", "frontends", "records"}
-    | {"quantization", "driver", "tune", "pictures", "sounds", "answers"},
+    | {"quantization", "driver", "tune", "pictures", "sounds", "answers", "generation"},
     "cli": {
         "errors",
         "program",
@@ -147,6 +147,7 @@ OUTSIDE: dict[str, set[str]] = {
     "rich": {"cli"},
     "PIL": {"pictures"},
     "tokenizers": {"tokenizers"},
+    "jinja2": {"tokenizers"},
 }
 """Packages from elsewhere, and the parts that may import them."""
 

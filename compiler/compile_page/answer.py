@@ -20,6 +20,7 @@ from ..driver.quantization_data import quantization_data
 from ..errors import InternalError
 from ..frontends.importers import describe_model
 from ..frontends.model_inputs import model_inputs
+from ..generation.decoder import parse_generate
 from ..pictures.formats import PICTURES
 from ..program.count_products import count_products
 from ..quantization.settings import QuantizeOptions, parse_weights
@@ -89,7 +90,7 @@ def _compile(request: Request, say: Say) -> tuple[Answer, Files]:
 
 def options_of(request: Request) -> Options:
     """The options of a build in a page: shaders alone, no files beside the model."""
-    records, weights = request.get("records"), request.get("weights")
+    records, weights, generate = request.get("records"), request.get("weights"), request.get("generate", False)
     return Options(
         model_inputs(
             request.get("shapes"),
@@ -102,6 +103,7 @@ def options_of(request: Request) -> Options:
         SOUNDS.by_input(request.get("sounds", {})),
         answers_of(request.get("answers", ())),
         labels_of(request.get("labels")),
+        generate=None if generate is False else parse_generate("" if generate is True else generate),
         targets=tuple(request.get("targets", TARGETS)),
         precision=request.get("precision", "f32"),
         fast_math=request.get("fastMath", True),

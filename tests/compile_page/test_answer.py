@@ -82,6 +82,8 @@ def test_sizes_of_each_run_give_the_files_of_the_command_line(
         ({"states": []}, ("--state", "none")),
         ({"given": ["attention_mask"]}, ("--given", "attention_mask")),
         ({"stateWindow": 30}, ("--state-window", "30")),
+        ({"generate": True}, ("--generate", "")),
+        ({"generate": "top=2,logits=logits"}, ("--generate", "top=2,logits=logits")),
     ],
 )
 def test_states_are_those_of_the_command_line(

@@ -36,6 +36,7 @@ const OPTIONS = {
   states: [isTexts, "pairs such as ['hidden=hidden_out'], or none: []"],
   given: [isTexts, "names of inputs, such as ['attention_mask']"],
   stateWindow: [isCount, 'a number of rows, above 0'],
+  generate: [(v) => typeof v === 'boolean' || isText(v), "true, or a text such as 'top=5,logits=scores'"],
   pictures: [
     isFormats,
     'formats by input, such as { image: "imagenet" }, or { image: { like: "unit", colours: "bgr" } }',

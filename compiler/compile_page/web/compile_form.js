@@ -5,12 +5,16 @@ import { element, make, showFacts, showRows, tableRow } from './elements.js';
 import { backendName, count, duration, percent, size, some } from './format.js';
 import { createSizeFields } from './free_sizes.js';
 import { createInputFormats } from './input_formats.js';
+import { createStateFields } from './state_fields.js';
 
 /** @typedef {import('./types.js').Target} Target */
 /**
  * @typedef {object} Choice
  * @property {Record<string, (number | string)[]>} shapes of inputs with sizes that have no name
  * @property {Record<string, import('./types.js').Dim>} dims
+ * @property {string[]} [states] pairs, none where it is empty, those of usual names where it is left out
+ * @property {string[]} given inputs that runs are given though they follow from states
+ * @property {boolean | string} generate whether runs give tokens, and how
  * @property {Record<string, import('./types.js').Format>} pictures formats by input
  * @property {Record<string, import('./types.js').Format>} sounds
  * @property {string[]} answers
@@ -38,6 +42,7 @@ export function createCompileForm(compile, cancel) {
   const sizes = createSizeFields();
   const formats = createInputFormats();
   const answers = createAnswerFields();
+  const states = createStateFields();
   const boxes = /** @type {const} */ (['webgpu', 'webgl']).map((target) => ({
     target,
     box: element(`target-${target}`, HTMLInputElement),
@@ -50,6 +55,7 @@ export function createCompileForm(compile, cancel) {
   /** @returns {Choice} */
   const choice = () => ({
     ...sizes.options(),
+    ...states.options(),
     ...formats.options(),
     ...answers.options(),
     targets: boxes.filter(({ box }) => box.checked).map(({ target }) => target),
@@ -109,6 +115,7 @@ export function createCompileForm(compile, cancel) {
       media.open = false;
       formats.show(tables, inputs);
       answers.show(tables, outputs);
+      states.clear();
       const open = sizes.show(inputs);
       return open || !isChecked() ? undefined : choice();
     },

@@ -28,7 +28,8 @@ export class CompiledModel {
     // As the runtime's `load` has them, which is not there yet.
     const { inputs, outputs, answers = [] } = manifest;
     const dimensions = /** @type {readonly Dimension[]} */ (manifest.dimensions ?? []);
-    this.inputs = inputs.map(shown);
+    const own = inputs.filter((/** @type {any} */ { sampling }) => !sampling);
+    this.inputs = own.map(shown);
     this.outputs = describeAnswers(answers, outputs.map(shown));
     // Those of states are what runs have left: here each begins anew.
     const decided = dimensions.filter(({ after }) => after === undefined);
@@ -38,7 +39,7 @@ export class CompiledModel {
     }));
     this.hasStates = manifest.states !== undefined;
     /** @type {Model['inputShapes']} */
-    this.inputShapes = (extents) => sizes.shapesFor(dimensions, inputs, extents);
+    this.inputShapes = (extents) => sizes.shapesFor(dimensions, own, extents);
     this.#manifest = manifest;
     this.#pack = pack;
   }

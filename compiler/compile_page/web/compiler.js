@@ -11,7 +11,7 @@ export { CompileError };
 /** The options of every call, and of what compiles. */
 const COMMON = ['signal'];
 const BUILD = [
-  ...['shapes', 'dims', 'states', 'given', 'stateWindow', 'pictures', 'sounds', 'answers', 'labels'],
+  ...['shapes', 'dims', 'states', 'given', 'stateWindow', 'generate', 'pictures', 'sounds', 'answers', 'labels'],
   ...['precision', 'weights', 'fastMath', 'records'],
 ];
 

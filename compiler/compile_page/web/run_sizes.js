@@ -13,6 +13,21 @@ const RANDOM_PICTURE = 256; // rows and columns of one that is made up
 export const largest = (dimensions) => Object.fromEntries(dimensions.map(({ name, most }) => [name, most]));
 
 /**
+ * The model as its first run is, whose states have the least lengths: these are no sizes to choose.
+ * @param {Pick<Model, 'inputs' | 'dimensions' | 'inputShapes'>} model
+ */
+export function atBeginning({ inputs, dimensions, inputShapes }) {
+  const [kept, chosen] = [true, false].map((has) => dimensions.filter(({ after }) => (after !== undefined) === has));
+  const first = Object.fromEntries((kept ?? []).map(({ name, least }) => [name, least]));
+  return {
+    inputs,
+    dimensions: chosen ?? [],
+    /** @param {Sizes} [sizes] */
+    inputShapes: (sizes) => inputShapes({ ...first, ...sizes }),
+  };
+}
+
+/**
  * @param {Pick<Model, 'inputs' | 'inputShapes'>} model
  * @param {Sizes} sizes
  * @returns {TensorInfo[]}

@@ -3,7 +3,7 @@
 import { element } from './elements.js';
 import { valuesFor } from './npy.js';
 import { createPicturePanel } from './picture_panel.js';
-import { createRunSizes, inputsAt, sizesFor } from './run_sizes.js';
+import { atBeginning, createRunSizes, inputsAt, sizesFor } from './run_sizes.js';
 import { createTensorPanel } from './tensor_panel.js';
 
 /** @typedef {import('../../../runtime-js/model.js').Model} Model */
@@ -82,8 +82,9 @@ export function createTryIt(run, fail) {
   }
 
   return {
-    /** @param {Model} next */
-    show(next) {
+    /** @param {Model} loaded */
+    show(loaded) {
+      const next = atBeginning(loaded);
       const another = signatureOf(model) !== signatureOf(next);
       const before = picture;
       model = next;

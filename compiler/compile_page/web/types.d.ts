@@ -63,6 +63,11 @@ export interface CompileOptions extends Common {
   given?: readonly string[];
   /** The rows that states keep, as --state-window has it: the oldest are dropped where there would be more. */
   stateWindow?: number;
+  /**
+   * The model gives tokens, one by one, as with --generate: true, or what that takes, 'ids=tokens,logits=scores,top=5'. Which
+   * tokens end a text says a generation_config.json, config.json or tokenizer_config.json among the files of the source.
+   */
+  generate?: boolean | string;
   /** Formats of inputs that pictures fill, by name: 'imagenet', or an object such as { like: 'unit', colours: 'bgr' }. */
   pictures?: Readonly<Record<string, Format>>;
   /** Formats of inputs that sounds fill. */

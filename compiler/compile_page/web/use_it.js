@@ -66,6 +66,7 @@ export function createUseIt(fail) {
  */
 function commandFor(file, choice, records) {
   const { shapes, dims, pictures, sounds, answers, labels, targets, precision, weights, fastMath } = choice;
+  const { states, given, generate } = choice;
   /** @type {string[]} */
   const lines = [];
   /** @type {(option: string, formats: Record<string, import('./types.js').Format>) => string[]} */
@@ -82,6 +83,9 @@ function commandFor(file, choice, records) {
     ...['--out', 'bundle/', '--host', 'js', '--targets', targets.join(',')],
     ...Object.entries(shapes).flatMap(([name, shape]) => ['--shape', `${name}=${shapeText(shape)}`]),
     ...Object.entries(dims).flatMap(([name, dim]) => ['--dim', `${name}=${dimText(dim)}`]),
+    ...(states?.length === 0 ? ['none'] : (states ?? [])).flatMap((pair) => ['--state', pair]),
+    ...given.flatMap((name) => ['--given', name]),
+    ...(generate === false ? [] : ['--generate', generate === true ? '' : generate]),
     ...formatted('--picture', pictures),
     ...formatted('--sound', sounds),
     ...answers.flatMap((answer) => ['--answer', answer]),

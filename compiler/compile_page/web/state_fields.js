@@ -1,0 +1,31 @@
+// What outlives a run of the model, and whether its runs give tokens.
+
+import { element } from './elements.js';
+
+/** Names, or pairs of them, with spaces between. */
+const words = (/** @type {HTMLInputElement} */ { value }) => value.split(/\s+/).filter(Boolean);
+
+export function createStateFields() {
+  const states = element('states', HTMLInputElement);
+  const given = element('given', HTMLInputElement);
+  const generate = element('generate', HTMLInputElement);
+  const settings = element('generate-settings', HTMLInputElement);
+
+  return {
+    /** They were those of another model. */
+    clear() {
+      for (const field of [states, given, settings]) field.value = '';
+      generate.checked = false;
+    },
+    /** @returns {{ states?: string[], given: string[], generate: boolean | string }} */
+    options() {
+      const pairs = words(states);
+      const none = pairs.length === 1 && pairs[0] === 'none';
+      return {
+        ...(pairs.length && { states: none ? [] : pairs }),
+        given: words(given),
+        generate: generate.checked && (settings.value.trim() || true),
+      };
+    },
+  };
+}
