@@ -39,7 +39,8 @@ def test_it_goes_on_stops_and_says_why_it_does_not_go_on(page: Page, site: Site,
 
 @pytest.mark.fresh_page
 def test_eight_sessions_take_the_memory_that_is_planned(page: Page, site: Site, backend: str) -> None:
-    """One copy of the weights, and the states of each; the buffers of what is read back, and of scalars, are shared."""
+    """One copy of the weights, and the states of each; the buffers of what is read back, and of scalars, are shared. A step
+    that is ahead keeps a copy of which tokens occurred."""
     open_bundle(page, site, "bundle", backend)
     page.evaluate(COUNT_BYTES)
     script = (
@@ -70,8 +71,8 @@ def test_eight_sessions_take_the_memory_that_is_planned(page: Page, site: Site, 
     for made, planned in found["bytes"]:
         assert planned <= made <= 1.05 * planned
     (alone, _), (eight, _), (used, _), (after, _) = found["bytes"]
-    assert eight == used > 5 * alone
-    assert after == alone
+    assert used >= eight > 5 * alone
+    assert alone <= after <= 1.05 * alone
     assert found["left"] == 0
 
 
@@ -81,7 +82,7 @@ def test_tokens_create_nothing_and_leave_the_heap_flat(
 ) -> None:
     open_bundle(page, site, "bundle", backend)
     page.evaluate(COUNT_CALLS)
-    count = 5000 if effort_of(request.config) == "all" else 480
+    warm, count = (1600, 5000) if effort_of(request.config) == "all" else (160, 480)
     script = (
         OPEN
         + """
@@ -90,10 +91,10 @@ def test_tokens_create_nothing_and_leave_the_heap_flat(
         for (let i = 0; i < count; i += 80)
           for await (const _ of model.generate({ ids: [1], maxTokens: 80, ...drawn, seed: i }));
       };
-      await steps(160);
+      await steps(argument.warm);
     """
     )
-    value(page, script, argument(backend=backend, worker=False))
+    value(page, script, argument(backend=backend, worker=False) | {"warm": warm})
     heap = measure_heap(page)
     before = heap()
     created = value(
@@ -139,12 +140,11 @@ def test_bytes_of_scalars_are_counted(page: Page, site: Site, backend: str) -> N
     script = (
         OPEN
         + """
-      const tokens = model.generate({ ids: prompt });
-      await tokens.next();
+      await all(model.generate({ ids: prompt, maxTokens: 1 }));
       found.steps = [];
       for (let i = 0; i < 5; i++) {
         uniforms = 0;
-        await tokens.next();
+        await all(model.generate({ resume: true, maxTokens: 1 }));
         found.steps.push([uniforms, model.info().perToken.uniforms]);
       }
       return found;
@@ -153,3 +153,65 @@ def test_bytes_of_scalars_are_counted(page: Page, site: Site, backend: str) -> N
     steps = value(page, script, argument(backend=backend, worker=False))["steps"]
     assert [counted for counted, _ in steps] == [said for _, said in steps]
     assert sum(said for _, said in steps) > 0
+
+
+COUNT_WAITING = """() => {
+  globalThis.waiting = { now: 0, most: 0 };
+  const { mapAsync } = globalThis.GPUBuffer?.prototype ?? {};
+  if (!mapAsync) return;
+  GPUBuffer.prototype.mapAsync = async function (...given) {
+    waiting.most = Math.max(waiting.most, ++waiting.now);
+    try {
+      return await mapAsync.apply(this, given);
+    } finally {
+      waiting.now--;
+    }
+  };
+}"""
+
+
+def test_a_step_begins_before_the_token_of_the_last_has_come(page: Page, site: Site, backend: str) -> None:
+    """A step that is not wanted is taken back: states are those of a session whose steps wait for each other."""
+    open_bundle(page, site, "bundle", backend)
+    page.evaluate(COUNT_WAITING)
+    script = (
+        OPEN
+        + """
+      const plain = await model.session();
+      const drawn = { temperature: 1.2, repetitionPenalty: 1.5, seed: 5 };
+      const list = (arrays) => Object.fromEntries(Object.entries(arrays).map(([name, { shape, ...array }]) => [name, array]));
+      const step = async (session, options) => {
+        const [token] = await all(session.generate({ maxTokens: 1, ...drawn, ...options }));
+        return token;
+      };
+      found.ahead = model.info().ahead ?? false;
+      found.same = [];
+      for (let count = 1; count < 9; count++) {
+        const tokens = await first(model.generate({ ids: prompt, ...drawn }), count);
+        found.most = waiting.most;
+        const steps = [await step(plain, { ids: prompt })];
+        while (steps.length < count) steps.push(await step(plain, { resume: true }));
+        const [saved, wanted] = [list(await model.saveState()), list(await plain.saveState())];
+        found.same.push([JSON.stringify(saved) === JSON.stringify(wanted), model.position, plain.position]);
+        found.same.push([tokens.join() === steps.join(), 0, 0]);
+        const behind = { ids: [count], resume: true };
+        found.same.push([(await step(model, behind)) === (await step(plain, behind)), 0, 0]);
+        waiting.most = 0;
+      }
+      const tokens = model.generate({ ids: prompt, ...drawn });
+      const given = [(await tokens.next()).value];
+      const fork = await model.fork();
+      await model.saveState();
+      for (let i = 0; i < 4; i++) given.push((await tokens.next()).value);
+      await tokens.return();
+      const rest = await all(fork.generate({ resume: true, maxTokens: 4, ...drawn }));
+      found.between = [given.slice(1).join() === rest.join(), given.join() === (await all(plain.generate({ ids: prompt, maxTokens: 5, ...drawn }))).join()];
+      return found;
+    """
+    )
+    found = value(page, script, argument(backend=backend, worker=False))
+    assert all(same and one == other for same, one, other in found["same"])
+    assert found["between"] == [True, True]
+    assert found["ahead"] == (backend == "webgpu")
+    if backend == "webgpu":
+        assert found["most"] == 2

@@ -495,7 +495,7 @@ export interface RunOptions {
 
 export interface Kept {
   /**
-   * Tokens behind `ids`, one at a time, each computed when it is asked for. One `generate` of a session is under way at a time,
+   * Tokens behind `ids`, one at a time, each computed when it is asked for, or one ahead (`info().ahead`). One `generate` of a session is under way at a time,
    * another one rejects (`busy`), and so does this one once something else has changed the states. Rejects with a StateFullError
    * where there is no room for more. A session whose `for await` was left by break, or that was aborted, is in order.
    */
@@ -516,6 +516,8 @@ export interface PerToken {
 interface CommonInfo {
   /** The last step of one token. */
   perToken?: PerToken;
+  /** A GPU computes one token more than `generate` has given: the next one begins while the last comes back. */
+  ahead?: true;
 }
 // </generate>
 // <pieces>

@@ -9,6 +9,7 @@ import { openStore } from './fetch/keep_files.js';
  * @property {readonly import('./wasm/start_wasm.js').TensorSpec[]} outputs
  * @property {readonly import('./values/sizes.js').Dimension[]} dimensions that each run decides
  * @property {readonly StateSpec[]} [states] what runs find as those before have left it
+ * @property {{ input: number, output: number }} [fed] of a decoder: its input of tokens, and the output that has the next one
  * @property {number} numbers of a run: the scalars of dimensions, and with states that of the session
  */
 /**
@@ -30,7 +31,8 @@ import { openStore } from './fetch/keep_files.js';
  * @property {boolean} [others] whether another backend can take the place of this one
  */
 /** @typedef {Ports & OwnPlan} Plan */
-/** @typedef {Pick<RunOptions, 'output' | 'signal'> & { into?: import('./values/into.js').Into }} SessionOptions `into` is a hint: outputs may come elsewhere */
+/** @typedef {Pick<RunOptions, 'output' | 'signal'> & { into?: import('./values/into.js').Into, fed?: boolean }} SessionOptions
+ *   `into` is a hint: outputs may come elsewhere; `fed`: the token is that of the session's run before */
 /** @typedef {ArrayBufferView | import('./model.js').OnDevice} Input bytes of the model's dtype, or what a GPU has */
 /** @typedef {(import('./model.js').TypedArray | GPUBuffer) & { shape?: readonly number[] }} Output */
 /**
@@ -38,8 +40,9 @@ import { openStore } from './fetch/keep_files.js';
  *   memory; `stays`: rows that are dropped do not concern it
  */
 /**
- * @typedef {'read' | 'write' | 'copy' | 'move' | 'drop'} Action `write` makes states anew: of zeros, or of the arrays that are
- *   given; `move` leaves the last rows, as many as there are with the scalars `stay`
+ * @typedef {'read' | 'write' | 'copy' | 'move' | 'drop' | 'undo'} Action `write` makes states anew: of zeros, or of the arrays that are
+ *   given; `move` leaves the last rows, as many as there are with the scalars `stay`; `undo` takes back what the last run,
+ *   which was `fed`, has changed in states without rows
  */
 /**
  * @typedef {object} Session A model that runs; inputs and outputs in the order of the plan's, `scalars` the plan's `numbers`.

@@ -76,7 +76,7 @@ def optional_parts(artifact: Artifact) -> Iterator[str]:
     if artifact.golden:
         yield "selfTest"
     if artifact.generation is not None:
-        yield from ("generate", "offerGenerating")
+        yield from ("ahead", "generate", "offerGenerating")
         if artifact.text is not None:
             yield "pieces"
         if artifact.generation.chat:

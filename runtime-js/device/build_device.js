@@ -22,6 +22,7 @@ import { prepareInOrder } from './prepare_in_order.js';
  * @property {Device} device
  * @property {import('./start_host.js').Host} [host] where it computes anything
  * @property {import('./play_steps.js').Flush} flush
+ * @property {() => void} [onLaunched] of a run, if its program launches all at once
  * @property {(device: Device) => import('./start_host.js').Host | undefined} [attach] the host to the device of a session
  */
 /**

@@ -36,8 +36,11 @@ export async function carryOut(now, inputs, sizes, download) {
   const { sentScalars } = now.device;
   if (sentScalars) {
     const before = sentScalars();
-    const outputs = await finish(run, outputsOf(now, run, download), now.flush);
-    return [...outputs, Int32Array.of(sentScalars() - before)];
+    const running = finish(run, outputsOf(now, run, download), now.flush);
+    if (!now.onLaunched) await running;
+    const sent = sentScalars() - before;
+    now.onLaunched?.();
+    return [...(await running), Int32Array.of(sent)];
   }
   // </generate>
   return finish(run, outputsOf(now, run, download), now.flush);

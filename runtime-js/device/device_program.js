@@ -114,6 +114,10 @@ import { unpackSource } from './unpack_source.js';
  * @property {() => Promise<Device>} [session] the same with storages of states of its own, which are zero
  * @property {() => void} [clearStates]
  * @property {(from: unknown) => void} [copyStates] from what another session has in memory
+ * @property {(value: number) => void} [keepToken] its first word
+ * @property {() => GPUBuffer} [token] that was kept
+ * @property {(values: readonly number[]) => void} [hold] copies of them
+ * @property {(kept: readonly number[]) => void} [undo] they become what the copies are
  * @property {() => number} [sentScalars] bytes that went to it as scalars of launches, ever
  * @property {TryLaunch} [tryLaunch]
  * @property {(kernel: number) => Promise<boolean>} [recompile] a kernel from its other source, where it has one

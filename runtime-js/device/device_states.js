@@ -12,6 +12,10 @@ import { withDevice } from './build_device.js';
 import { denseOf } from './carry_out.js';
 import { at, storageOf, wordsFor } from './device_program.js';
 import { prepareSegments } from './play_steps.js';
+// <generate>
+import { undo } from './run_ahead.js';
+
+// </generate>
 
 /** @typedef {import('./build_device.js').Built} Built */
 /** @typedef {import('./build_device.js').State} State */
@@ -75,6 +79,12 @@ export async function keepStates(state, now, arrays, scalars, action, session, f
   const kept = keptOn(state, now);
   const { sessions } = kept;
   const number = session ?? ++kept.made;
+  // <generate>
+  if (action === 'undo') {
+    undo(find(kept, number));
+    return [];
+  }
+  // </generate>
   if (action === 'read') return readStates(find(kept, number), scalars);
   // <newest>
   if (action === 'move') return moveStates(find(kept, number), scalars, stay);

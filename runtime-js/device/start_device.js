@@ -14,6 +14,9 @@ import { keepStates, withSession } from './device_states.js';
 // </states>
 import { isPortable, packInputs, roomFor, uploadInputs } from './feed_device.js';
 import * as optional from './optional_device.js';
+// <generate>
+import { feed, onLaunched, runsAhead } from './run_ahead.js';
+// </generate>
 import { isSoftware } from './software_adapter.js';
 
 /** @typedef {import('../start_session.js').Input} Input */
@@ -55,6 +58,9 @@ export async function startDevice(open, plan, notify) {
   }
   const { device } = /** @type {Built} */ (state.built);
   const facts = factsOf(device, program);
+  // <generate>
+  if (runsAhead({ device, plan, program })) Object.assign(facts, { ahead: true });
+  // </generate>
   // <canaries>
   if (state.checks) Object.assign(facts, { canaries: state.checks.report });
   // </canaries>
@@ -63,6 +69,12 @@ export async function startDevice(open, plan, notify) {
     device: () => state.built?.device.own,
     run(inputs, scalars, options) {
       const download = options?.output !== 'gpu-buffer';
+      // <generate>
+      /** @type {(now: Built, kept: Input[], release?: () => void) => ReturnType<typeof carryOut>} */
+      const task = (now, kept, release) =>
+        carryOut(runsAhead(now) ? { ...now, onLaunched: onLaunched(now, release) } : now, kept, scalars, download);
+      if (plan.fed) return enqueue(inputs, scalars, task, options?.fed);
+      // </generate>
       return enqueue(inputs, scalars, (now, kept) => carryOut(now, kept, scalars, download));
     },
     profile: (inputs, scalars, repeat) => enqueue(inputs, scalars, (now, kept) => profile(now, kept, scalars, repeat)),
@@ -89,22 +101,36 @@ function queueTasks(state, program) {
    * @template T
    * @param {Input[]} inputs
    * @param {readonly number[]} scalars
-   * @param {(now: Built, inputs: Input[]) => Promise<T>} task
+   * @param {(now: Built, inputs: Input[], release?: () => void) => Promise<T>} task `release` lets the next one begin
+   * @param {boolean} [fed]
    * @returns {Promise<T>}
    */
-  return (inputs, scalars, task) => {
+  return (inputs, scalars, task, fed) => {
     const idle = waiting === 0;
     const kept = idle ? inputs : inputs.map((input) => (ArrayBuffer.isView(input) ? copyOf(input) : input));
     const pack = () => packInputs(packed, state.plan, program, kept, scalars);
     if (idle) pack();
     waiting++;
+    // <states>
+    let release = () => {};
+    // </states>
+    // <generate>
+    /** @type {Promise<void>} */
+    const released = new Promise((resolve) => {
+      release = resolve;
+    });
+    // </generate>
     const result = tail.then(() => {
       if (!idle) pack();
       // <states>
       if (state.plan.states && scalars.length)
         return withSession(state, scalars, (now) => {
-          uploadInputs(packed, now, kept);
-          return task(now, kept);
+          let given = kept;
+          // <generate>
+          if (fed) given = feed(now, kept);
+          // </generate>
+          uploadInputs(packed, now, given);
+          return task(now, kept, release);
         });
       // </states>
       return withDevice(state, kept.every(isPortable), (now) => {
@@ -117,6 +143,9 @@ function queueTasks(state, program) {
     // <canaries>
     state.checks?.onRun?.(result);
     // </canaries>
+    // <generate>
+    tail = Promise.race([tail, released]);
+    // </generate>
     return result;
   };
 }

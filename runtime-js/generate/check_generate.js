@@ -7,6 +7,8 @@ import { checkNumber, NAMES, samplingInputs } from './sampling.js';
  * @typedef {object} Checked
  * @property {readonly number[]} ids the prompt
  * @property {Record<string, any>} arrays inputs of each run but its tokens
+ * @property {boolean} ahead whether a step may be begun before the caller has the token of the one before: inputs of the
+ *   caller's own may be others by then
  * @property {boolean} asText
  * @property {ReadonlySet<number>} stops tokens that end it
  * @property {readonly string[]} strings that do so
@@ -59,7 +61,8 @@ export function checkGenerate(options, { inputs, generate: spec }, texting) {
     : idsOf('ids', ids, spec?.vocabulary);
   if (!resume && !prompt.length) throw new RangeError('ids: give one token at least');
   const arrays = { ...others, ...samplingInputs(inputs, options) };
-  return { ids: prompt, arrays, asText, stops, strings, maxTokens, signal, resume, logprobs };
+  const ahead = !Object.keys(others).length;
+  return { ids: prompt, arrays, ahead, asText, stops, strings, maxTokens, signal, resume, logprobs };
 }
 
 /**

@@ -31,7 +31,7 @@ import { sampled, setPosition } from './sampling.js';
  * @typedef {object} Shared
  * @property {Pick<import('../load/load.js').Manifest, 'inputs' | 'outputs' | 'measured' | 'generate'>} manifest
  * @property {() => import('../start_session.js').Session} use
- * @property {{ perToken?: import('../model.js').PerToken }} info
+ * @property {{ perToken?: import('../model.js').PerToken, ahead?: boolean }} info
  * @property {Texting} [texting] of models that take text
  */
 
@@ -57,23 +57,36 @@ function open({ manifest, use, info, texting }, own, before = { changes: -1, pen
   /**
    * Runs tokens that are pending, so many as a run takes; the next token is ready behind the last of them.
    * @param {Record<string, any>} arrays
+   * @param {boolean} more whether another token is wanted behind it
    */
-  const step = async (arrays) => {
+  const step = async (arrays, more) => {
     const { changes, pending } = left;
     const part = pending.slice(0, spec.longest);
     const ids = part.length === 1 ? single : { data: arrayOf(part.length), shape: [1, part.length] };
     part.forEach((id, i) => {
       ids.data[i] = dtype === 'int64' ? BigInt(id) : id;
     });
-    const start = (/** @type {Input[]} */ data, /** @type {number[]} */ scalars) => {
+    const run = (/** @type {Input[]} */ data, /** @type {number[]} */ scalars, fed = false) =>
+      use().run(data, scalars, { output: 'array', into: rooms, fed });
+    let behind = 0;
+    /** @type {import('../load/sessions.js').Start} */
+    const start = (data, scalars, due, follow) => {
       if (part.length === 1) info.perToken = { given: bytesOf(data), uniforms: 0, received: 0 };
-      return use().run(data, scalars, { output: 'array', into: rooms });
+      const results = due ?? run(data, scalars);
+      if (more && info.ahead && part.length === pending.length) {
+        setPosition(specs, arrays, behind + 1);
+        follow({ ...arrays, [spec.ids]: single }, (data, scalars) => run(data, scalars, true));
+      }
+      return results;
     };
-    const results = await own.begin({ ...arrays, [spec.ids]: ids }, start, undefined, (given, position) => {
+    /** @type {import('../load/sessions.js').Complete} */
+    const complete = (given, position) => {
       if (own.changes !== changes) throw changed();
-      setPosition(specs, given, position + part.length);
+      behind = position + part.length;
+      setPosition(specs, given, behind);
       return given;
-    });
+    };
+    const results = await own.begin({ ...arrays, [spec.ids]: ids }, start, undefined, complete, arrays);
     if (part.length === 1 && info.perToken) {
       info.perToken.uniforms = Number(results[outputs.length + measured.length]?.[0] ?? 0);
       info.perToken.received = bytesOf(results.slice(0, outputs.length));
@@ -86,13 +99,14 @@ function open({ manifest, use, info, texting }, own, before = { changes: -1, pen
 
   /**
    * @param {Record<string, any>} arrays
+   * @param {boolean} more
    * @param {AbortSignal | undefined} signal
    * @returns {Promise<Token>}
    */
-  const next = async (arrays, signal) => {
+  const next = async (arrays, more, signal) => {
     while (!left.ready) {
       if (signal?.aborted) throw reasonOf(signal);
-      await step(arrays);
+      await step(arrays, more);
     }
     return left.ready;
   };
@@ -121,7 +135,7 @@ function open({ manifest, use, info, texting }, own, before = { changes: -1, pen
    * @param {import('./check_generate.js').Checked} checked
    * @returns {AsyncGenerator<any, void, undefined>}
    */
-  async function* tokens({ ids, arrays, asText, stops, strings, maxTokens, signal, resume, logprobs }) {
+  async function* tokens({ ids, arrays, ahead, asText, stops, strings, maxTokens, signal, resume, logprobs }) {
     if (busy) throw new RunError('busy', UNDER_WAY);
     busy = true;
     try {
@@ -132,7 +146,7 @@ function open({ manifest, use, info, texting }, own, before = { changes: -1, pen
       const { written } = left;
       for (let made = 0; made < maxTokens; made++) {
         if (signal?.aborted) throw reasonOf(signal);
-        const running = next(arrays, signal);
+        const running = next(arrays, made + 1 < maxTokens && ahead, signal);
         last = running.catch(() => {});
         const token = await unlessAborted(running, signal ? [signal] : [], () => {});
         left = { ...left, ready: undefined };
@@ -206,4 +220,14 @@ function hide(model) {
   };
 }
 
-export const generate = { open, hide };
+/**
+ * Adds to a plan where the token of a run goes.
+ * @param {import('../start_session.js').Ports} plan
+ * @param {import('../load/load.js').Manifest} manifest
+ */
+function addTo(plan, { inputs, outputs, generate: spec }) {
+  const input = inputs.findIndex(({ name }) => name === spec?.ids);
+  plan.fed = { input, output: outputs.findIndex(({ name }) => name === 'token') };
+}
+
+export const generate = { addTo, open, hide };

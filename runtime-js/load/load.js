@@ -98,6 +98,9 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   // <canaries>
   Object.assign(common, { canaries: options.canaries ?? true, others: parts.length > 1 });
   // </canaries>
+  // <generate>
+  if (manifest.generate) optional.generate.addTo(common, manifest);
+  // </generate>
   const plan = { ...common, threads, warmup, timeout, variants: wasmPage.listVariants?.() ?? [] };
   const fetching = { ...kept, signal, timeout };
   const verifying = verify ? (await import('../verify/verify_runs.js')).guard(manifest, options) : undefined;

@@ -16,10 +16,16 @@ import { queueRuns } from './queue_runs.js';
 /** @typedef {(number | undefined)[]} Lengths scalars of dimensions, those that states have */
 /**
  * @typedef {object} Own what a run needs of its session
- * @property {(values: unknown, start: (inputs: Input[], scalars: number[]) => any[] | Promise<any[]>, signal?: AbortSignal,
- *   complete?: Complete) => Promise<any[]>} begin
+ * @property {(values: unknown, start: Start, signal?: AbortSignal, complete?: Complete, of?: object) => Promise<any[]>} begin
+ *   `of`: those that follow each other
  * @property {() => Promise<void>} reset
  * @property {number} changes how often its states have become others
+ */
+/**
+ * @typedef {(inputs: Input[], scalars: number[]) => any[] | Promise<any[]>} Launch
+ * @typedef {(inputs: Input[], scalars: number[], due: Promise<any[]> | undefined, follow: (values: any, launch: Launch) =>
+ *   void) => any[] | Promise<any[]>} Start `due`: what the run before has launched as this one; `follow` launches the next one,
+ *   of one row, where nothing says that it could not be taken back
  */
 /** @typedef {(values: any, position: number) => any} Complete what a run is given, in its turn: `position` is that before it */
 /** @typedef {import('../generate/generate.js').Left} Left */
@@ -121,6 +127,18 @@ function open({ manifest, use, life, info, sizes, newest: rows, restores, runIn,
     });
   };
 
+  // <generate>
+  /** @type {(...lengths: Parameters<typeof checkRoom>) => boolean} */
+  const hasRoom = (...lengths) => {
+    try {
+      checkRoom(...lengths);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  // </generate>
+
   /**
    * @param {number} number
    * @param {Lengths} lengths
@@ -147,12 +165,25 @@ function open({ manifest, use, life, info, sizes, newest: rows, restores, runIn,
     const enqueue = queueRuns(end.signal, true);
     let waiting = 0;
     let broken = '';
+    /** @type {(of?: object) => Promise<any[]> | undefined} a run that was launched ahead, if it is this one: else it is taken back */
+    let settle = () => undefined;
+    // <generate>
+    /** @type {{ of: object, results: Promise<any[]> } | undefined} */
+    let ahead;
+    settle = (of) => {
+      const before = ahead;
+      ahead = undefined;
+      if (!before || before.of === of) return before?.results;
+      Promise.resolve(act()([], [], 'undo', number)).catch(() => {}); // of states that are lost the next task says so
+      return undefined;
+    };
+    // </generate>
 
     const checkWhole = () => {
       if (broken) throw new StateLostError('state-lost', broken);
     };
     /** @type {Own['begin']} */
-    const begin = async (values, start, signal, complete) => {
+    const begin = async (values, start, signal, complete, of) => {
       const given = waiting++ || pristine ? copied(values) : values;
       /** @param {Input[]} _ */
       const run = async (_) => {
@@ -175,13 +206,31 @@ function open({ manifest, use, life, info, sizes, newest: rows, restores, runIn,
         changes++;
         if (fixed.length) broken = BROKEN;
         try {
+          const due = settle(of);
           // <newest>
           if (scalars !== wanted) {
             await act()([], wanted, 'move', number, undefined, scalars);
             before = before.map((n, i) => (n === undefined ? n : scalars[i]));
           }
           // </newest>
-          const carry = async () => start(inputs, [...scalars, number]);
+          /** @type {(scalars: number[]) => boolean} */
+          let staysInPlace = () => true;
+          // <newest>
+          staysInPlace = (scalars) => newest?.within(scalars) === (newest && scalars);
+          // </newest>
+          /** @type {Parameters<Start>[3]} */
+          let follow = () => {};
+          // <generate>
+          follow = (values, launch) => {
+            if (!of || fixed.some(({ stays }) => !stays) || next.some(Number.isNaN)) return;
+            const following = checkInputs(specs, values, info, dimensions, sizes, next);
+            if (!staysInPlace(following.scalars) || !hasRoom(next, leftBy(following.scalars))) return;
+            const results = Promise.resolve(launch(following.values, [...following.scalars, number]));
+            results.catch(() => {}); // of one that is taken back
+            ahead = { of, results };
+          };
+          // </generate>
+          const carry = async () => start(inputs, [...scalars, number], due, follow);
           const results = await carry().catch(async (error) => {
             if (error.code !== 'state-lost' || !pristine) throw error;
             await make('write', [], [], number); // nothing was there that could be lost
@@ -196,6 +245,7 @@ function open({ manifest, use, life, info, sizes, newest: rows, restores, runIn,
           broken = '';
           return results;
         } catch (error) {
+          settle();
           lengths = before;
           runs--;
           const { code, message } = /** @type {import('../errors.js').ModelError} */ (error);
@@ -222,7 +272,11 @@ function open({ manifest, use, life, info, sizes, newest: rows, restores, runIn,
      */
     const inTurn = async (task, arrays = []) => {
       waiting++;
-      const done = enqueue(arrays, async (kept) => [{ value: await task(kept) }], undefined).finally(() => waiting--);
+      const run = async (/** @type {Input[]} */ kept) => {
+        settle();
+        return [{ value: await task(kept) }];
+      };
+      const done = enqueue(arrays, run, undefined).finally(() => waiting--);
       return /** @type {{ value: T }} */ ((await done)[0]).value;
     };
 

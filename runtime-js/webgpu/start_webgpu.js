@@ -95,6 +95,7 @@ function deviceOf(state, facts, dispose) {
     },
     // </states>
     // <generate>
+    ...optional.ahead.on(state),
     sentScalars: () => state.uniforms?.sent ?? 0,
     // </generate>
     dispose() {

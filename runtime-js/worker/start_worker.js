@@ -118,11 +118,14 @@ export async function startWorker(plan, onProgress, signal = undefined) {
         waiting.set(runs++, { resolve, reject });
       });
   /**
-   * A run while no other is under way, which the worker may take without a message.
+   * A run while no other is under way, which the worker may take without a message; or one whose token is on the device.
    * @type {(inputs: import('../start_session.js').Input[], scalars: readonly number[],
    *   options: import('../start_session.js').SessionOptions) => Promise<any[]> | undefined}
    */
-  const hand = (inputs, scalars, { into = [], signal }) => {
+  const hand = (inputs, scalars, { into = [], signal, fed }) => {
+    // <generate>
+    if (fed) return post('run')(inputs, scalars, { fed });
+    // </generate>
     const { mailboxes } = wasmPage;
     if (!mailbox || waiting.size || ended) return undefined;
     const box = mailbox;
