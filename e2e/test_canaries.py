@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import onnx
 import pytest
+from compiled import ROOT, compile_site
 from device_artifacts import tiny_canaries, tiny_device_artifact, tiny_program
 from devices import DEVICES, GPU, expected, open_bundle, pretend, value, write_site
+from digits import MODEL, agrees, images, reference
+from documentation import blocks
 from harness import BEFORE_WORKERS, outcome
+from played_generation import SIZES
 from playwright.sync_api import Page
 from server import Site, serve
+from small_decoder import small_decoder
 from tiny_artifact import tiny_weights
 from webnn_compile.bundle import Artifact, DeviceArtifact
 from webnn_compile.program.device_program import DeviceProgram
@@ -77,6 +84,7 @@ def open_anew(page: Page, site: Site, name: str, backend: str) -> list[str]:
     return warnings
 
 
+HAS_FEATURE = "async (name) => (await navigator.gpu.requestAdapter()).features.has(name)"
 LOAD = """
   const model = await bundle.load(argument);
   const result = [model.info(), await head(model, 2)];
@@ -190,7 +198,7 @@ def test_without_a_database_each_visit_tries(page: Page, site: Site, backend: st
 def test_the_source_without_subgroups_takes_its_place(page: Page, site: Site) -> None:
     """And is compiled at once on the next visit."""
     warnings = open_anew(page, site, "subgroups", "webgpu")
-    if not page.evaluate("async () => (await navigator.gpu.requestAdapter()).features.has('subgroups')"):
+    if not page.evaluate(HAS_FEATURE, "subgroups"):
         pytest.skip("this browser's WebGPU has no subgroups on this machine")
     page.evaluate(DAMAGE, ["", ""])
     failed = [{**MULTIPLY, "action": "without-subgroups"}]
@@ -295,3 +303,77 @@ def test_the_bundles_page_shows_them(page: Page, site: Site) -> None:
     page.get_by_text("Ready, on webgpu.").wait_for()
     row = page.locator("#info tr", has_text="canaries")
     assert "failed none" in row.inner_text()
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Digits, in halves too, and a decoder, which has states and sizes that vary."""
+    folder: Path = write_site(tmp_path_factory.mktemp("compiled"), {})
+    onnx.save(small_decoder(), folder / "decoder.onnx")
+    options = {
+        **{f"digits-{backend}": (MODEL, f"--targets={backend},wasm") for backend in DEVICES},
+        "halves": (MODEL, "--targets=webgpu", "--precision=f16"),
+        "decoder": (folder / "decoder.onnx", "--generate=", "--targets=webgpu,webgl", *SIZES),
+    }
+    for name, (model, *others) in options.items():
+        compile_site(Path(model), folder / name, "--canaries=on", *map(str, others))
+    with serve(folder) as served:
+        yield served
+
+
+TRY = """
+  const model = await bundle.load({ backend: argument, canaries: 'all' });
+  const { canaries } = model.info();
+  await model.dispose();
+  return canaries;
+"""
+
+
+@pytest.mark.parametrize("model", ["digits", "halves", "decoder"])
+def test_compiled_kernels_pass(page: Page, compiled: Site, backend: str, model: str) -> None:
+    open_anew(page, compiled, f"{model}-{backend}/bundle" if model == "digits" else f"{model}/bundle", backend)
+    if model == "halves" and (backend == "webgl" or not page.evaluate(HAS_FEATURE, "shader-f16")):
+        pytest.skip("halves are of WebGPU with shader-f16")
+    found = value(page, TRY, backend)
+    assert (found["skipped"], found["failed"]) == (0, [])
+    assert found["checked"] >= 10
+
+
+DIGITS = """
+  const { breakDevice } = await import('./broken_device.js');
+  const { rule, kernel, api, image } = argument;
+  const device = breakDevice(rule, { kernel, api });
+  try {
+    const model = await bundle.load({ worker: false, canaries: 'all' });
+    const { logits } = await model.run({ image: Float32Array.from(image) });
+    const info = model.info();
+    await model.dispose();
+    const byName = await outcome(bundle.load({ backend: api, worker: false, canaries: 'all' }));
+    return { info, logits: [...logits], byName, changed: device.changed };
+  } finally {
+    device.mend();
+  }
+"""
+
+
+@pytest.mark.parametrize(("rule", "kernel"), [("factor", 1), ("factor", 7), ("tail", 3), ("tail", 12)])
+def test_of_a_broken_gpu_no_result_is_given(page: Page, compiled: Site, backend: str, rule: str, kernel: int) -> None:
+    open_anew(page, compiled, f"digits-{backend}/bundle", backend)
+    pretend(page)
+    given = {"rule": rule, "kernel": kernel, "api": backend, "image": images()[0]}
+    found = value(page, DIGITS, given)
+    assert found["changed"] >= 1
+    assert found["byName"]["code"] == "wrong-results"
+    assert found["info"]["backend"] == "wasm"
+    assert [failed["backend"] for failed in found["info"]["canaries"]["failed"]] == [backend]
+    assert agrees(found["logits"], reference()[0])
+
+
+def test_the_documented_script_reports_them(page: Page, site: Site) -> None:
+    (script,) = (b.text for b in blocks(ROOT / "docs" / "canaries.md") if b.mark == f"run by e2e/{Path(__file__).name}")
+    open_anew(page, site, "tiny", "webgpu")
+    pretend(page)
+    page.evaluate(DAMAGE, FAULTS["factor"]["webgpu"])
+    inline = "const told = [], report = (text) => told.push(text), load = () => bundle.load({ worker: false });"
+    told = value(page, f"{inline} {script}; return told;")
+    assert told == ["webgpu: multiply is wrong, other-backend"]
