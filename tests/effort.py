@@ -185,6 +185,7 @@ IN_TURN = (
     "e2e/test_broken_devices.py",
     "e2e/test_broken_models.py",
     "e2e/test_bundlers.py",
+    "e2e/test_canaries.py",
     "e2e/test_compile_in_page.py",
     "e2e/test_compile_page.py",
     "e2e/test_compiled_losses.py",
