@@ -69,8 +69,10 @@ def made(folder: Path, model: str) -> tuple[Path, Sequence[str], float]:
         shapes = [o for name, shape in SHAPES.items() for o in ("--shape", f"{name}={'x'.join(map(str, shape))}")]
         return model_path(), ("--fix", f"sr={RATE}", *shapes), 1e-3
     if model == "quantised":
-        return shared_file("models/mobilenetv2_imagenet_int8_qdq.onnx"), (), 0.05
-    return MODEL if model == "digits" else shared_file("models/resnet18_imagenet.onnx"), (), 1e-3
+        return shared_file("models/mobilenetv2_imagenet_int8_qdq.onnx"), ("--dim", "batch_size=1"), 0.05
+    if model == "resnet18":
+        return shared_file("models/resnet18_imagenet.onnx"), ("--dim", "N=1"), 1e-3
+    return MODEL, (), 1e-3
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
