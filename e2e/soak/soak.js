@@ -18,7 +18,11 @@
     owners.set(key, owner);
   };
   const drop = (test) => {
-    for (const [key, owner] of owners) if (test(key, owner)) (bytes.delete(key), owners.delete(key));
+    for (const [key, owner] of owners) {
+      if (!test(key, owner)) continue;
+      bytes.delete(key);
+      owners.delete(key);
+    }
   };
   const wrap = (prototype, name, note) => {
     const own = prototype?.[name];
@@ -34,34 +38,41 @@
   wrap(globalThis.GPUDevice?.prototype, 'destroy', (device) => drop((_, owner) => owner === device));
   const gl = WebGL2RenderingContext.prototype;
   wrap(gl, 'texStorage3D', (context, [, , , width, height, layers]) =>
-    add(context.getParameter(context.TEXTURE_BINDING_2D_ARRAY), context, width * height * layers * 16));
+    add(context.getParameter(context.TEXTURE_BINDING_2D_ARRAY), context, width * height * layers * 16),
+  );
   wrap(gl, 'deleteTexture', (_, [texture]) => drop((key) => key === texture));
   wrap(gl, 'getExtension', (context, [name], extension) => {
     if (name !== 'WEBGL_lose_context' || !extension) return;
     const lose = extension.loseContext;
-    extension.loseContext = () => (drop((_, owner) => owner === context), lose.call(extension));
+    extension.loseContext = () => {
+      drop((_, owner) => owner === context);
+      lose.call(extension);
+    };
   });
   const memories = new Map();
   const freed = new FinalizationRegistry((id) => memories.delete(id));
   const { Memory } = WebAssembly;
-  WebAssembly.Memory = function (size) {
-    const memory = new Memory(size);
-    const id = memories.size ? Math.max(...memories.keys()) + 1 : 0;
-    memories.set(id, new WeakRef(memory));
-    freed.register(memory, id);
-    return memory;
+  WebAssembly.Memory = class extends Memory {
+    constructor(size) {
+      super(size);
+      const id = memories.size ? Math.max(...memories.keys()) + 1 : 0;
+      memories.set(id, new WeakRef(this));
+      freed.register(this, id);
+    }
   };
 
   const counts = { runs: 0, aborted: 0, losses: 0, loads: 0, error: 0 };
   let model;
   const load = async (options = {}) => bundle.load({ backend, worker, ...options });
   const inputsOf = (feeds) =>
-    Object.fromEntries(Object.entries(feeds).map(([name, { data, shape }]) => [
-      name,
-      model.inputs.find((input) => input.name === name).shape.some((n) => typeof n !== 'number')
-        ? { data: Float32Array.from(data), shape }
-        : Float32Array.from(data),
-    ]));
+    Object.fromEntries(
+      Object.entries(feeds).map(([name, { data, shape }]) => [
+        name,
+        model.inputs.find((input) => input.name === name).shape.some((n) => typeof n !== 'number')
+          ? { data: Float32Array.from(data), shape }
+          : Float32Array.from(data),
+      ]),
+    );
   const compare = (outputs, expected) => {
     for (const [name, values] of Object.entries(expected)) {
       const found = outputs[name];
@@ -118,7 +129,13 @@
     return play();
   };
   const several = () => (model.reset ? play() : Promise.all([play(), play(), play()]));
-  const kinds = [[0.02, lose], [0.05, reload], [0.13, abort], [0.2, several], [1, play]];
+  const kinds = [
+    [0.02, lose],
+    [0.05, reload],
+    [0.13, abort],
+    [0.2, several],
+    [1, play],
+  ];
 
   const step = () => {
     const drawn = random();
