@@ -180,7 +180,7 @@ def varying() -> onnx.ModelProto:
 
 
 def unrolled() -> onnx.ModelProto:
-    """A loop whose state grows in each iteration."""
+    """A loop whose state grows in each iteration: a second or two."""
     nodes = [node("Concat", ["a", "a0"], ["b"], axis=0), node("Identity", ["go"], ["on"])]
     info = helper.make_tensor_value_info
     inputs = [info("i", TensorProto.INT64, []), info("go", TensorProto.BOOL, []), info("a", TensorProto.FLOAT, None)]
@@ -193,6 +193,7 @@ def unrolled() -> onnx.ModelProto:
 
 
 def many_rows() -> onnx.ModelProto:
+    """A sequence of them: a second."""
     nodes = [node("SplitToSequence", ["x"], ["s"], axis=0, keepdims=1), node("SequenceAt", ["s", "k"], ["y"])]
     return model(nodes, {"x": [50_000]}, ["y"], {"k": np.asarray(17)})
 
@@ -209,17 +210,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_model_that_would_take_minutes(folder: Path, tmp_path: Path, name: str) -> None:
-    command = [COMMAND, folder / f"{name}.onnx", "--out", tmp_path / "out", "--max-seconds", "1", "--no-cache"]
+def test_a_model_that_takes_longer(folder: Path, tmp_path: Path, name: str) -> None:
+    command = [COMMAND, folder / f"{name}.onnx", "--out", tmp_path / "out", "--max-seconds", "0.2", "--no-cache"]
     if name == "varying":
         command += ["--dim", "N=8..300"]
     start = time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True)
-    assert time.monotonic() - start < 1 + MOST + START
+    assert time.monotonic() - start < 0.2 + MOST + START
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
     message = done.stderr[done.stderr.index("error: ") :]
-    assert message.startswith("error: --max-seconds 1: compiling took longer; it was at ")
+    assert message.startswith("error: --max-seconds 0.2: compiling took longer; it was at ")
     assert "allow more, or give the model smaller or fixed sizes" in message
     assert list(tmp_path.iterdir()) == []
 
