@@ -47,6 +47,8 @@ LATER: Mapping[str, tuple[str, ...]] = {
 """Modules that only a search needs, those of TFLite, of further formats, and of weights in fewer bits."""
 EARLY = ("webnn_compile/quantization/__init__.py", "webnn_compile/quantization/settings.py")
 """Modules below those folders that every build imports."""
+STAND_INS = {"ml_dtypes_stand_in.py": "ml_dtypes.py", "numpy_ma_stand_in.py": "numpy/ma/__init__.py"}
+"""Modules in place of large ones of which little is used."""
 OF_DEVICES = ("connect.js", "device.js", "follow_model.js", "frames.js", "show_search.js", "socket.js")
 """Scripts of rpc/device_page that a page without a broker has no use for."""
 SHARED = ("compare_results.js", "show_answers.js")
@@ -126,7 +128,8 @@ def _copy_modules(site: Path) -> None:
     for path, name in _walk(files("webnn_compile.runtime_js")):
         if not name.endswith(".md"):
             _copy(path, package / "runtime_js" / name)
-    _copy(files("webnn_compile.compile_page") / "ml_dtypes_stand_in.py", site / "ml_dtypes.py")
+    for name, module in STAND_INS.items():
+        _copy(files("webnn_compile.compile_page") / name, site / module)
 
 
 def _walk(folder: Traversable, below: str = "") -> Iterator[tuple[Traversable, str]]:
