@@ -125,7 +125,7 @@ async function note(checks, on, faults) {
  */
 function refusal(on, all) {
   const faults = all.filter(({ action }) => action === GIVEN_UP);
-  const advice = 'load({ backend }) takes another one; a newer browser or driver may be right';
+  const advice = 'load({ backend }) takes another; update the driver';
   const error = new UnsupportedError('wrong-results', `${say(on, faults)}; ${advice}`);
   return faults.length ? Object.assign(error, { faults }) : undefined;
 }

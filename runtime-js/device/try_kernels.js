@@ -72,8 +72,8 @@ function elements(program, { launch, outside }, a, type, number) {
   const [, digits = constant?.digits, limits = constant?.limits] = outside?.find(([number]) => number === a) ?? [];
   const array = words(type, size);
   const count = digits ? size : length;
-  for (let e = 0; e < Math.min(count, PERIOD); e++) array[e] = number(wordOf(e, a));
-  for (let e = PERIOD; e < count; e *= 2) array.copyWithin(e, 0, Math.min(e, count - e));
+  for (let e = 0; e < count && e < PERIOD; e++) array[e] = number(wordOf(e, a));
+  for (let e = PERIOD; e < count; e *= 2) array.copyWithin(e, 0, count - e);
   if (!digits) return array;
   const inside = words(type, size);
   let stride = digits.reduce((product, [extent]) => product * extent, 1);
@@ -117,8 +117,8 @@ function agrees({ sum, norm, tolerance, most = Infinity }, signs, type, bytes) {
   let total = 0;
   let squares = 0;
   for (let e = 0; e < signs.length; e++) {
-    const sign = Number(signs[e]);
-    const number = sign && Math.max(-most, Math.min(most, Number(numbers[e])));
+    const sign = /** @type {number} */ (signs[e]);
+    const number = sign && Math.max(-most, Math.min(most, /** @type {number} */ (numbers[e])));
     total += sign * number;
     squares += number * number;
   }
