@@ -50,23 +50,28 @@ import { prepareInOrder } from './prepare_in_order.js';
  */
 export async function withDevice(state, again, task) {
   for (let attempt = 0; ; attempt++) {
+    /** @type {Built | undefined} a run that was launched ahead may end when another device has taken the place of its own */
+    let built;
     try {
       // <canaries>
       if (state.checks?.wrong) throw state.checks.wrong;
       // </canaries>
       state.built ??= await buildDevice(state);
-      if (!state.disposed) return await task(state.built);
+      built = state.built;
+      if (!state.disposed) return await task(built);
       throw new DeviceLostError('lost', 'disposed');
     } catch (error) {
-      const { built, disposed } = state;
+      const { disposed } = state;
       // <canaries>
       if (!disposed && error === state.checks?.wrong) throw error;
       // </canaries>
       // A device that cannot be had again is as lost as one that breaks down again.
       const unavailable = state.ready && !built && error instanceof UnsupportedError;
       if (!disposed && !unavailable && !(error instanceof DeviceLostError)) throw error;
-      built?.device.dispose();
-      state.built = undefined;
+      if (built === state.built) {
+        built?.device.dispose();
+        state.built = undefined;
+      }
       if (disposed) throw new RunError('disposed', 'the model was disposed of');
       if (unavailable) throw new DeviceLostError('lost', `the device was lost, and ${error.message}`);
       if (attempt || !again) throw error;
