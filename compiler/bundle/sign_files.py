@@ -104,8 +104,7 @@ def check_signature(folder: Path, key: str) -> int:
         raise InputError(
             f"{folder / SIGNATURE} was not signed by this key, or was changed since: compile the bundle again"
         ) from error
-    described: dict[str, Any] = json.loads(text)
-    if described.get("for") != PURPOSE:
+    if (described := _described(text)).get("for") != PURPOSE:
         raise InputError(f"{folder / SIGNATURE} is signed, but is no list of a bundle's files")
     listed = {entry["name"]: entry["sha256"] for entry in described["files"]}
     found = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()} - {SIGNATURE}
@@ -121,3 +120,12 @@ def check_signature(folder: Path, key: str) -> int:
                 f"{folder}: {', '.join(names[:5])}{more}: {what} since the bundle was signed; compile it again"
             )
     return len(listed)
+
+
+def _described(text: bytes) -> dict[str, Any]:
+    """The object of a text of JSON; without fields where it is none."""
+    try:
+        described = json.loads(text)
+    except ValueError:
+        return {}
+    return described if isinstance(described, dict) else {}

@@ -8,6 +8,9 @@ import { kindOf } from '../values/check_names.js';
 const ALGORITHM = 'Ed25519';
 const KEY_BYTES = 32;
 
+/** First field of what is signed, `PURPOSE` of the compiler: the key's other signatures are none of a bundle. */
+const PURPOSE = 'webnn-compile bundle';
+
 /** @typedef {{ name: string, bytes: number, sha256: string }} Listed */
 /** @typedef {{ signature?: { url: string } | undefined }} Signed */
 
@@ -35,13 +38,28 @@ async function check(manifest, publicKey, backends, plan) {
         `${nameOf(signature.url)} is not signed by the publicKey of load, or was changed since: compile again with --sign, ` +
           'and give load the key that it prints',
       );
-    const { files } = /** @type {{ files: Listed[] }} */ (JSON.parse(text.slice(at + 1)));
+    const { for: purpose, files } = /** @type {{ for: string, files: Listed[] }} */ (listOf(text.slice(at + 1)));
+    if (purpose !== PURPOSE)
+      throw new IntegrityError('altered', `${nameOf(signature.url)} is signed, but is no list of a bundle's files`);
     const sizes = new Map(files.map(({ sha256, bytes }) => [sha256, bytes]));
     for (const { url, bytes, sha256 } of filesOf(manifest)) if (sizes.get(sha256) !== bytes) throw altered(url);
     const own = files.filter(({ name }) => isOf(name, backends));
     await Promise.all(own.map((script) => checkScript(script, downloads)));
   } finally {
     downloads.end();
+  }
+}
+
+/**
+ * The object of a text of JSON; without fields where it is none.
+ * @param {string} text
+ * @returns {object}
+ */
+function listOf(text) {
+  try {
+    return Object(JSON.parse(text));
+  } catch {
+    return {};
   }
 }
 
@@ -96,19 +114,20 @@ function filesOf(value) {
  * @param {readonly string[]} backends
  */
 const isOf = (name, backends) =>
-  /^(thread|shared)-\w+\.js$/.test(name) ||
+  /^(thread|shared|verify_runs)-\w+\.js$/.test(name) ||
   backends.some((b) => new RegExp(`^(backend|worker)_${b}-\\w+\\.js$`).test(name));
 
 /**
- * A bundler makes other scripts of these, which are the page's own then: what is at the address is no script.
+ * A bundler makes other scripts of these, which are the page's own then: what is at the address is no script. Files that are
+ * read, as in Node.js, have no type.
  * @param {Listed} script
  * @param {import('../fetch/watch_downloads.js').Downloads} downloads
  */
 async function checkScript({ name, sha256 }, downloads) {
   const url = beside(name, import.meta.url);
   const { text, ok, type } = await fetchText(url, downloads);
-  if (ok && type?.includes('javascript') && !(await hasHash(new TextEncoder().encode(text), sha256)))
-    throw altered(url);
+  const isScript = type?.includes('javascript') ?? url.startsWith('file:');
+  if (ok && isScript && !(await hasHash(new TextEncoder().encode(text), sha256))) throw altered(url);
 }
 
 /**

@@ -29,6 +29,7 @@ from webnn_compile.bundle import (
     write_bundle,
     write_functions,
 )
+from webnn_compile.bundle.sign_files import read_key
 from webnn_compile.errors import InputError
 
 PEM, PKCS8, PLAIN = Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
@@ -92,6 +93,14 @@ def test_one_bit_of_the_list_or_the_signature(tmp_path: Path) -> None:
         (out / "signature.txt").write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
         with pytest.raises(InputError, match="was not signed by this key"):
             check_signature(out, public_key(key))
+
+
+@pytest.mark.parametrize("text", [b"{}", b"[]", b"null", b"no JSON", b"\xff", b'{"for": "mail", "files": []}'])
+def test_what_else_the_key_has_signed(tmp_path: Path, text: bytes) -> None:
+    key = new_key(tmp_path)
+    (tmp_path / "signature.txt").write_bytes(b64encode(read_key(key).sign(text)) + b"\n" + text)
+    with pytest.raises(InputError, match="is signed, but is no list of a bundle's files"):
+        check_signature(tmp_path, public_key(key))
 
 
 def refused_keys(folder: Path) -> dict[str, tuple[Path, str]]:
