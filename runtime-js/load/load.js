@@ -103,7 +103,7 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   // </generate>
   const plan = { ...common, threads, warmup, timeout, variants: wasmPage.listVariants?.() ?? [] };
   const fetching = { ...kept, signal, timeout };
-  const verifying = verify ? (await import('../verify/verify_runs.js')).guard(manifest, options) : undefined;
+  const verifying = verify !== false ? (await import('../verify/verify_runs.js')).guard(manifest, options) : undefined;
   const tokenizers = manifest.tokenizers && optional.tokenizers?.start(manifest.tokenizers, tokenizerPackage, fetching);
   const answers = manifest.answers && optional.answers?.start(manifest.answers, fetching, tokenizers?.list);
   const inWorker = worker && typeof Worker === 'function';

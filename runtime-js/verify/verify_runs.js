@@ -32,7 +32,7 @@ const COARSE = 2e-2;
  */
 export function guard(manifest, options) {
   const { verify } = options;
-  const every = verify === 'sample' ? EVERY : /** @type {{ every?: number }} */ (verify).every;
+  const every = verify === 'sample' ? EVERY : /** @type {{ every?: number } | null} */ (verify)?.every;
   if (every === undefined)
     throw new TypeError(`verify: expected false, 'sample' or { every: runs }, got ${printed(verify)}`);
   if (!(Number.isInteger(every) && every >= 1))
@@ -140,7 +140,7 @@ function withOtherDigits(values, coarse) {
       ? array.map((x, i) => x + (i & 1 ? -step : step) * x)
       : (array?.slice?.() ?? array);
   return Object.fromEntries(
-    Object.entries(values).map(([name, one]) => [
+    Object.entries(values ?? {}).map(([name, one]) => [
       name,
       ArrayBuffer.isView(one)
         ? changed(one)

@@ -9,3 +9,9 @@ test('a manifest of another format is refused', async () => {
     message: 'model.js has bundle format 99, these runtime files have 5: compile again',
   });
 });
+
+test('verify is false, or what is checked', async () => {
+  const manifest = { abi: 5, inputs: [], outputs: [], weights: [], backends: [{ backend: 'wasm' }] };
+  for (const verify of [null, 0, ''])
+    await assert.rejects(load(manifest, { verify }), { name: 'TypeError', message: /^verify: expected false,/ });
+});

@@ -124,6 +124,11 @@ test('where wasm does not load, the other model ends', async () => {
   assert.equal(disposed, 1);
 });
 
+test('without inputs it is the run that says so', async () => {
+  const { begin } = await guarded(exact, 'sample');
+  for (const nothing of [undefined, null]) assert.doesNotThrow(() => begin(nothing, 'array'));
+});
+
 test('what cannot be compared is refused, and says why', () => {
   const refused = (own, verify) => () => guard({ ...manifest, ...own }, { verify });
   assert.throws(refused({ backends: parts('webgpu', 'webgl') }, 'sample'), {
@@ -135,5 +140,6 @@ test('what cannot be compared is refused, and says why', () => {
     name: 'TypeError',
     message: /expected false, 'sample' or \{ every: runs \}, got true/,
   });
+  assert.throws(refused({}, null), { name: 'TypeError', message: /every: runs \}, got null/ });
   for (const every of [0, 1.5, '3']) assert.throws(refused({}, { every }), { name: 'RangeError' });
 });
