@@ -32,6 +32,8 @@ OWN = 512 * 2**20
 _NAMED = ("node", "call", "kernel", "group", "tensor")
 """Variables of the compiler's functions whose value has a name that says where it is in the model."""
 
+_Handler = Callable[[int, FrameType | None], object] | int | None
+
 
 class Exceeded(BaseException):
     """Raised in the thread that compiles. No Exception: handlers of a model's faults must not take it for one."""
@@ -89,12 +91,20 @@ class _Watch:
         try:
             yield
         finally:
-            with self._lock:
-                self._over.set()
-            if self._signal is not None:
-                signal.signal(self._signal, before)
-            else:
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), None)
+            while True:  # an interrupt may come right here: the block has ended, and nothing may come after it
+                try:
+                    self._stop(before)
+                    break
+                except Exceeded:
+                    continue
+
+    def _stop(self, before: _Handler) -> None:
+        with self._lock:
+            self._over.set()
+        if self._signal is not None:
+            signal.signal(self._signal, before)
+        else:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), None)
 
     def _watch(self) -> None:
         while not self._over.wait(INTERVAL):

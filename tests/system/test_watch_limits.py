@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import threading
@@ -81,6 +82,32 @@ def test_within_the_limit_nothing_is_left() -> None:
             pass
     time.sleep(0.3)
     assert threading.active_count() <= before + 1
+
+
+class Interrupted:
+    """A lock in whose first use the interrupt comes."""
+
+    uses = 0
+
+    def __enter__(self) -> None:
+        self.uses += 1
+        if self.uses == 1:
+            raise Exceeded
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def test_an_interrupt_as_the_block_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The watcher ends all the same, and the handler goes."""
+    before = threading.active_count()
+    watch = watch_limits._Watch(60, None, lambda: "work", None)
+    monkeypatch.setattr(watch, "_lock", Interrupted())
+    with watch.watching():
+        pass
+    assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
+    time.sleep(0.2)
+    assert threading.active_count() == before
 
 
 def another_error() -> None:
