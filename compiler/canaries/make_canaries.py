@@ -1,5 +1,5 @@
 """One launch of each distinct kernel of a device program, with its result by this machine's processor: at load a device
-shows by them that it computes what it is told, which not every driver does."""
+shows by them that it computes kernels rightly, which not every driver does."""
 
 from __future__ import annotations
 
