@@ -180,7 +180,7 @@ def cached(*nodes: onnx.NodeProto, present: str = "past x") -> onnx.ModelProto:
     weights = [
         *(numpy_helper.from_array(np.array(n), f"c{n}") for n in range(5)),
         numpy_helper.from_array(np.arange(200, dtype=np.float32).reshape(50, 4), "table"),
-        numpy_helper.from_array(np.array([0]), "first"),
+        *(numpy_helper.from_array(np.array([n]), name) for name, n in {"first": 0, "two": 2, "end": 2**31 - 1}.items()),
     ]
     graph = helper.make_graph(every, "cached", [made["x"], made["past"]], [made["y"], made["present"]], weights)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
@@ -250,6 +250,10 @@ def test_sums_of_rows_are_those_of_the_newest() -> None:
             "'y' .Slice. takes rows of 'table' by places of rows",
         ),
         ((node("Gather", "present c0", "y"),), "'y' .Gather. reads a row of the cache by a fixed number"),
+        (
+            (node("Slice", "present first end first two", "s"), node("ReduceSum", "s first", "y")),
+            "'s' .Slice. takes one of 2 rows of the cache",
+        ),
     ],
     ids=lambda x: x[:40] if isinstance(x, str) else "",
 )

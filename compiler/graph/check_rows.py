@@ -242,7 +242,9 @@ class _Rows:
     def _slice(self, node: Node, read: Sequence[Value], kinds: Sequence[Kind]) -> Kind:
         data = read[0]
         ends = [self._elements(v) for v in node.inputs[1:3] if v is not None]
-        axes = None if len(node.inputs) < 4 or node.inputs[3] is None else self._elements(node.inputs[3])
+        axes, steps = (
+            None if len(node.inputs) <= i or (v := node.inputs[i]) is None else self._elements(v) for i in (3, 4)
+        )
         for i, bounds in enumerate(zip(*ends, strict=False)):
             axis = i if axes is None else axes[i]
             assert isinstance(axis, int)
@@ -254,6 +256,8 @@ class _Rows:
                 return ONES  # of a mask, whose rows and columns go by their difference
             if self.varies(data.shape[axis]) and any(isinstance(n, int) and 0 < n < _ENDLESS for n in bounds):
                 raise self._refuse(node, "takes rows of the cache by fixed numbers")
+            if self.varies(data.shape[axis]) and steps and steps[i] not in (1, -1):
+                raise self._refuse(node, f"takes one of {steps[i]} rows of the cache")
         return kinds[0]
 
     def _elements(self, v: Value) -> tuple[Size, ...]:
