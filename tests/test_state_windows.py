@@ -180,7 +180,7 @@ def cached(*nodes: onnx.NodeProto, present: str = "past x") -> onnx.ModelProto:
     weights = [
         *(numpy_helper.from_array(np.array(n), f"c{n}") for n in range(5)),
         numpy_helper.from_array(np.arange(200, dtype=np.float32).reshape(50, 4), "table"),
-        *(numpy_helper.from_array(np.array([n]), name) for name, n in {"first": 0, "two": 2, "end": 2**31 - 1}.items()),
+        *(numpy_helper.from_array(np.array([n]), name) for name, n in {"first": 0, "one": 1, "two": 2, "end": 2**31 - 1}.items()),
     ]
     graph = helper.make_graph(every, "cached", [made["x"], made["past"]], [made["y"], made["present"]], weights)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
@@ -249,7 +249,34 @@ def test_sums_of_rows_are_those_of_the_newest() -> None:
             (*LENGTH, node("Unsqueeze", "rows first", "length"), node("Slice", "table first length", "y")),
             "'y' .Slice. takes rows of 'table' by places of rows",
         ),
-        ((node("Gather", "present c0", "y"),), "'y' .Gather. reads a row of the cache by a fixed number"),
+        ((node("Gather", "present c0", "y"),), "'y' .Gather. reads rows of the cache by other numbers"),
+        (
+            (node("Cast", "x", "numbers", to=T.INT64), node("GatherElements", "present numbers", "y")),
+            "'y' .GatherElements. reads rows of the cache by other numbers than their places",
+        ),
+        (
+            (
+                node("Shape", "x", "own"),
+                node("Slice", "own first one", "n"),
+                node("Slice", "present n end first", "s"),
+                node("ReduceSum", "s first", "y"),
+            ),
+            "'s' .Slice. takes rows of the cache by other numbers than their places",
+        ),
+        (
+            (
+                node("ReduceMax", "x", "largest", keepdims=0),
+                node("Cast", "largest", "number", to=T.INT64),
+                node("Unsqueeze", "number first", "n"),
+                node("Slice", "present n end first", "s"),
+                node("ReduceSum", "s first", "y"),
+            ),
+            "'s' .Slice. takes rows of the cache by numbers that a run computes",
+        ),
+        (
+            (node("Cast", "x", "numbers", to=T.INT64), node("ScatterElements", "present numbers x", "y")),
+            "'y' .ScatterElements. writes or chooses rows of the cache by other numbers than their places",
+        ),
         (
             (node("Slice", "present first end first two", "s"), node("ReduceSum", "s first", "y")),
             "'s' .Slice. takes one of 2 rows of the cache",

@@ -84,6 +84,9 @@ _SUMS = frozenset(("CumSum", "ReduceSum", "ReduceMean", "ReduceL1", "ReduceL2", 
 _PLACES = frozenset(("ArgMax", "ArgMin", "NonZero", "TopK"))
 
 
+_WRITING = {"ScatterElements": 1, "Scatter": 1, "ScatterND": 1, "TensorScatter": 2, "Compress": 1}
+"""Operators that write, or choose, at places that an input says."""
+
 _ENDLESS = 2**31 - 1
 """Ends of slices from which on they are beyond all rows."""
 
@@ -162,6 +165,8 @@ class _Rows:
             return self._compared(node, read, kinds)
         if node.op in _SUMS:
             return self._summed(node, read, kinds)
+        if node.op in _WRITING and any(map(self.varies, read[0].shape)) and kinds[_WRITING[node.op]] is not ROW:
+            raise self._refuse(node, "writes or chooses rows of the cache by other numbers than their places")
         if node.op in _PLACES:
             return ROW if any(map(self.varies, read[0].shape)) else PLAIN
         if ROW in kinds:
@@ -245,7 +250,9 @@ class _Rows:
         axes, steps = (
             None if len(node.inputs) <= i or (v := node.inputs[i]) is None else self._elements(v) for i in (3, 4)
         )
-        for i, bounds in enumerate(zip(*ends, strict=False)):
+        if not all(ends) and any(map(self.varies, data.shape)):
+            raise self._refuse(node, "takes rows of the cache by numbers that a run computes")
+        for i, bounds in enumerate(zip(*ends, strict=True)):
             axis = i if axes is None else axes[i]
             assert isinstance(axis, int)
             if any(map(self.varies, bounds)) and not self.varies(data.shape[axis]):
@@ -254,11 +261,22 @@ class _Rows:
                 if not (self.kinds.get(data) is ONES or (pair and table is not None and _by_difference(table))):
                     raise self._refuse(node, f"takes rows of {data.name!r} by places of rows in the cache")
                 return ONES  # of a mask, whose rows and columns go by their difference
-            if self.varies(data.shape[axis]) and any(isinstance(n, int) and 0 < n < _ENDLESS for n in bounds):
-                raise self._refuse(node, "takes rows of the cache by fixed numbers")
+            if self.varies(data.shape[axis]) and not all(map(self._is_end, bounds)):
+                raise self._refuse(node, "takes rows of the cache by other numbers than their places")
             if self.varies(data.shape[axis]) and steps and steps[i] not in (1, -1):
                 raise self._refuse(node, f"takes one of {steps[i]} rows of the cache")
         return kinds[0]
+
+    def _is_end(self, n: Size) -> bool:
+        """Whether a bound of rows is before the first one, behind the last one, counted from there, or the place of
+        one."""
+        if self.varies(n):
+            return self._is_place(n)
+        return n == 0 or (isinstance(n, int) and n >= _ENDLESS) or self._is_last(n)
+
+    def _is_last(self, n: Size) -> bool:
+        """Whether a number counts rows from the last one."""
+        return decide("<", number(n), number(0)) is True
 
     def _elements(self, v: Value) -> tuple[Size, ...]:
         """Integers, as far as they are known."""
@@ -269,9 +287,7 @@ class _Rows:
         data, indices = read[:2]
         axis = node.attributes.get("axis", 0)
         assert isinstance(axis, int)
-        if self.varies(data.shape[axis]) and any(isinstance(n, int) and n >= 0 for n in self._elements(indices)):
-            raise self._refuse(node, "reads a row of the cache by a fixed number")
-        return self._read(node, kinds, [data.shape[axis]])
+        return self._read(node, indices, kinds, [data.shape[axis]])
 
     def _gather_nd(self, node: Node, read: Sequence[Value], kinds: Sequence[Kind]) -> Kind:
         data, indices = read[:2]
@@ -279,15 +295,16 @@ class _Rows:
         batches = node.attributes.get("batch_dims", 0)
         assert isinstance(last, int)
         assert isinstance(batches, int)
-        return self._read(node, kinds, [n for n in data.shape[batches : batches + last] if not is_one(n)])
+        return self._read(node, indices, kinds, [n for n in data.shape[batches : batches + last] if not is_one(n)])
 
-    def _read(self, node: Node, kinds: Sequence[Kind], axes: Sequence[Size]) -> Kind:
+    def _read(self, node: Node, indices: Value, kinds: Sequence[Kind], axes: Sequence[Size]) -> Kind:
         """The kind of elements that are read at indices along axes."""
         rows = [self.varies(n) for n in axes]
+        known = self._elements(indices)
+        if any(rows) and kinds[1] is not ROW and not (known and all(map(self._is_last, known))):
+            raise self._refuse(node, "reads rows of the cache by other numbers than their places")
         if kinds[1] is ROW and not (rows and all(rows)):
             raise self._refuse(node, "reads a table at places of rows in the cache")
-        if kinds[1] is POSITION and any(rows):
-            raise self._refuse(node, "reads rows of the cache at positions")
         return kinds[0]
 
     def _triangle(self, node: Node, read: Sequence[Value], kinds: Sequence[Kind]) -> Kind:
