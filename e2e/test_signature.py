@@ -123,6 +123,12 @@ def test_what_is_no_key(opened: Page, key: object) -> None:
     assert "publicKey: expected the 32 bytes of a key in base64, as webnn-compile --sign prints it" in result["message"]
 
 
+def test_a_key_that_is_undefined_is_none(opened: Page) -> None:
+    """As of a variable that is not set: nothing is loaded unchecked."""
+    result = outcome(opened, "return bundle.load({ publicKey: undefined })")
+    assert (result["name"], result["message"][:20]) == ("TypeError", "publicKey: expected ")
+
+
 def test_a_browser_without_ed25519(opened: Page, signed: Signed) -> None:
     opened.evaluate(
         "() => { crypto.subtle.importKey = async () => { throw new DOMException('unknown', 'NotSupportedError') } }"

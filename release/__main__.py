@@ -29,6 +29,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=ROOT / "dist", help="The folder for them.")
     out = parser.parse_args().out.resolve()
     out.mkdir(parents=True, exist_ok=True)
+    if changed := call(["git", "status", "--porcelain", "--untracked-files=no"]):
+        print(f"these packages are of no commit, since tracked files have changes:\n{changed}", file=sys.stderr, end="")
     epoch = commit_time()
     with tempfile.TemporaryDirectory() as folder:
         source, built = Path(folder) / "source", Path(folder) / "built"

@@ -177,10 +177,11 @@ def cached(*nodes: onnx.NodeProto, present: str = "past x") -> onnx.ModelProto:
     every = [helper.make_node("Concat", present.split(), ["present"], name="present", axis=0), *nodes]
     infos = {"x": ("S", 4), "past": ("P", 4), "present": ("P + S", 4), "y": (None, None)}
     made = {name: helper.make_tensor_value_info(name, T.FLOAT, shape) for name, shape in infos.items()}
+    numbers = {"first": 0, "one": 1, "two": 2, "end": 2**31 - 1}
     weights = [
         *(numpy_helper.from_array(np.array(n), f"c{n}") for n in range(5)),
         numpy_helper.from_array(np.arange(200, dtype=np.float32).reshape(50, 4), "table"),
-        *(numpy_helper.from_array(np.array([n]), name) for name, n in {"first": 0, "one": 1, "two": 2, "end": 2**31 - 1}.items()),
+        *(numpy_helper.from_array(np.array([n]), name) for name, n in numbers.items()),
     ]
     graph = helper.make_graph(every, "cached", [made["x"], made["past"]], [made["y"], made["present"]], weights)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)

@@ -107,11 +107,14 @@ def check_signature(folder: Path, key: str) -> int:
     if (described := _described(text)).get("for") != PURPOSE:
         raise InputError(f"{folder / SIGNATURE} is signed, but is no list of a bundle's files")
     listed = {entry["name"]: entry["sha256"] for entry in described["files"]}
-    found = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()} - {SIGNATURE}
-    changed = sorted(n for n in listed.keys() & found if sha256((folder / n).read_bytes()).hexdigest() != listed[n])
+    # Links to folders, pipes and whatever else a server may give are no files that were signed.
+    there = (p for p in folder.rglob("*") if p.is_symlink() or not p.is_dir())
+    found = {p.relative_to(folder).as_posix() for p in there} - {SIGNATURE}
+    read = (n for n in listed.keys() & found if (folder / n).is_file())
+    changed = sorted(n for n in read if sha256((folder / n).read_bytes()).hexdigest() != listed[n])
     for what, names in (
         ("changed", changed),
-        ("missing", sorted(listed.keys() - found)),
+        ("missing", sorted(n for n in listed if not (folder / n).is_file())),
         ("not signed", sorted(found - listed.keys())),
     ):
         if names:

@@ -85,7 +85,7 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   const parts = manifest.backends.filter((part) => backend === 'auto' || part.backend === backend);
   const kept = cache ? { cache: storeName(manifest) } : {};
   // <signature>
-  if (options.publicKey !== undefined) {
+  if ('publicKey' in options) {
     const taken = parts.map((part) => part.backend);
     await optional.signature.check(manifest, options.publicKey, taken, { signal, timeout });
   }
@@ -139,7 +139,7 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
     abi: ABI,
   });
   // <signature>
-  if (options.publicKey !== undefined) info.integrity = 'sha256, signed';
+  if ('publicKey' in options) info.integrity = 'sha256, signed';
   // </signature>
   if (info.cache && !info.cache.reason) dropOthers(manifest).catch(() => {}); // nothing waits for it
   const use = () => /** @type {import('../start_session.js').Session} */ (session);
