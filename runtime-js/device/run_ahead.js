@@ -8,13 +8,13 @@ import { at, storageOf } from './device_program.js';
 /** @typedef {import('../start_session.js').Input} Input */
 
 /**
- * Whether runs of a program can take the token from the device: it waits for no value of the device, and nothing but
- * launches reads the input.
+ * Whether runs of a program can take the token from the device: it waits for no value of the device, nothing but launches
+ * reads the input, and no run is refused once it has begun.
  * @param {Pick<Built, 'device' | 'plan' | 'program'>} built
  */
 export function runsAhead({ device, plan, program }) {
   const { inputs, outputs, host, calls, crossings, steps } = program;
-  if (!plan.fed || !device.token || crossings || calls.length) return false;
+  if (!plan.fed || !device.token || crossings || calls.length || plan.refusals?.length) return false;
   const [to, from] = [at(inputs, plan.fed.input), at(outputs, plan.fed.output)];
   if (to < 0 || from < 0 || at(host?.inputs ?? [], plan.fed.input) >= 0) return false;
   const sameWords = storageOf(program, to).dtype === storageOf(program, from).dtype;

@@ -35,7 +35,7 @@ function open(dimensions, leftBy) {
      * @returns {[any, Lengths]}
      */
     loaded({ [name]: dropped = [0], ...others }) {
-      const rows = dropped.length === 1 ? Number(dropped[0]) : Number.NaN;
+      const rows = dropped?.length === 1 ? Number(dropped[0]) : Number.NaN;
       if (!(Number.isInteger(rows / multiple) && rows >= 0 && rows <= most))
         throw new TypeError(`loadState: ${JSON.stringify(name)} is no number of rows, which saveState gives`);
       return [others, dimensions.map((_, i) => (i === counted ? rows / multiple : undefined))];

@@ -88,7 +88,9 @@ function compareRuns({ inputs, outputs, tolerance = COARSE }, reference, info) {
     const changed = withOtherDigits(values, tolerance >= COARSE);
     // Now: the arrays are the caller's, who may change them once the run has begun.
     const running = reference.run(values);
-    running.catch(() => {}); // where the other run fails, too, nothing waits for this one
+    running.catch(() => {
+      due = true; // the other run fails, too, so that nothing waits for this one
+    });
     return async (results) => {
       const wanted = await running;
       const given = Object.fromEntries(outputs.map(({ name }, i) => [name, results[i]]));

@@ -16,6 +16,8 @@ from prepared_models import convolution, products
 from small_decoder import small_decoder
 from test_quantised_models import quantised
 from webnn_compile.bundle.render_device import render_device
+from webnn_compile.canaries import make_canaries
+from webnn_compile.errors import InputError
 from webnn_compile.program.device_program import DeviceProgram
 from webnn_compile.system.cache import Cache
 from with_canaries import DRIVERS, checked_kernels, program_of, wrong_kernels
@@ -159,6 +161,24 @@ def test_one_kernel_has_one_canary_from_the_cache() -> None:
     assert programs[0].canaries == programs[1].canaries
     kernels = [programs[0].launches[c.launch].kernel for c in programs[0].canaries]
     assert len(set(kernels)) == len(kernels)
+
+
+def test_without_memory_there_are_those_of_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here of the program without its last kernels."""
+
+    def lacks(*_: object) -> None:
+        raise InputError("this machine has too little memory")
+
+    cache = Cache(None)
+    known = program_of(network(), "webgpu", cache=cache)
+    monkeypatch.setattr(make_canaries, "NativeKernels", lacks)
+    assert program_of(network(), "webgpu", cache=cache).canaries == known.canaries
+    assert program_of(network(), "webgpu").canaries == ()
+    larger = network()
+    larger.graph.node.append(node("Exp", ["y"], ["e"]))
+    larger.graph.output[0].name = "e"
+    found = program_of(larger, "webgpu", cache=cache)
+    assert 0 < len(found.canaries) < len({launch.kernel for launch in found.launches})
 
 
 def test_they_are_few_bytes() -> None:

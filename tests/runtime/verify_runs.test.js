@@ -101,6 +101,18 @@ test('a run that the device alone can do leaves its turn to the next', async () 
   assert.equal(begin({ x }, 'array'), undefined);
 });
 
+test('a run that fails leaves its turn to the next', async () => {
+  const failing = (x) => {
+    if (Number.isNaN(x[0])) throw new RangeError('no number');
+    return exact(x);
+  };
+  const { begin, info } = await guarded(failing, 'sample');
+  begin({ x: Float32Array.of(Number.NaN, 0) }, 'array');
+  await new Promise((resolve) => setTimeout(resolve));
+  await begin({ x }, 'array')(right);
+  assert.equal(info.verified.runs, 1);
+});
+
 test('wasm compares with nothing, and its model ends with the other', async () => {
   const life = new AbortController();
   const make = guard(manifest, { verify: 'sample' });
