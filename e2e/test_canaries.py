@@ -1,4 +1,4 @@
-"""Kernels that a GPU computes wrongly, without an error: found at load by launches whose results the build knows."""
+"""Kernels that a GPU computes wrongly, without an error: found at load by launches whose results the build computed."""
 
 from __future__ import annotations
 

@@ -223,8 +223,8 @@ export interface LoadOptions {
    */
   verify?: false | 'sample' | { readonly every: number };
   /**
-   * Default true: on a GPU kernels are tried on made-up values, whose results the compiler knows, since some drivers compute
-   * wrongly without an error; a backend that fails is passed over, or rejects by name (code 'wrong-results'). Software adapters
+   * Default true: on a GPU one launch of each kernel is compared with the result that the build computed, since some drivers
+   * compute wrongly without an error; a backend that fails is passed over, or rejects by name (code 'wrong-results'). Software adapters
    * try as many kernels as fit into 2 % of the time of the load; 'all' tries all there, too. False: none.
    */
   canaries?: boolean | 'all';
@@ -534,7 +534,7 @@ export interface Kept {
 }
 // </pieces>
 // <chat>
-/** A turn of a conversation: `role` is 'user', 'assistant' or 'system', or another one that the model's chat template knows. */
+/** A turn of a conversation: `role` is 'user', 'assistant' or 'system', or another one that the model's chat template has. */
 export interface Message {
   readonly role: string;
   readonly content: string;

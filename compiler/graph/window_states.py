@@ -69,7 +69,7 @@ def _growing(graph: Graph, rows: int) -> Dimension:
         if v.name not in {s.before for s in graph.states} and _mentions(v.shape, d.scalar):
             raise InputError(
                 f"{option}: the input {v.name!r} of {v.dtype}[{', '.join(map(text_of, v.shape))}] has an element for "
-                f"each row of the states, and callers do not know which rows are there; leave it to the model (no "
+                f"each row of the states, and rows are dropped without notice; leave it to the model (no "
                 f"--given {v.name}), or compile without a window"
             )
     return d

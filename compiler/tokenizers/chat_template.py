@@ -1,4 +1,4 @@
-"""Chat templates: the text that a model was trained to find for messages, as Jinja says it beside a tokenizer."""
+"""Chat templates: the text that a model was trained to find for messages, in Jinja, beside a tokenizer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TOKENS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_
 """Special tokens that a template may name, as fields of CONFIG."""
 
 Message = Mapping[str, Any]
-"""Who says it (`role`), and what (`content`), both text; other fields are for templates that know them."""
+"""Who says it (`role`), and what (`content`), both text; other fields are for templates that read them."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -22,7 +22,7 @@ SEQUENCES = 8
 TOLERANCE = 3e-3
 """Error of an element, relative to max(1, the largest): Winograd's algorithm has the most."""
 WEIGHTS_ERROR = 0.05
-"""Error where weights are in few bits, of which the reference knows nothing."""
+"""Error where weights are in few bits: the reference has those of the model."""
 CHUNK = 1.0
 """Seconds between two looks at memory."""
 HEAP_GROWTH = 3 * 2**20
@@ -47,7 +47,7 @@ class Row:
 
 
 def compile_models(names: tuple[str, ...], folder: Path) -> dict[str, dict[str, Any]]:
-    """Compiles each model below its name, and gives what the script needs to know of it."""
+    """Compiles each model below its name, and gives what the script reads."""
     found = {}
     for name in names:
         soaked = MODELS[name]

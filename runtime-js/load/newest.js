@@ -1,6 +1,6 @@
 // States of which the newest rows stay: how many a run finds, and how many there were ever.
 
-/** @typedef {import('./sessions.js').Lengths} Lengths */
+/** @typedef {import('./state_lengths.js').Lengths} Lengths */
 /** @typedef {import('../values/sizes.js').Dimension} Dimension */
 
 /**

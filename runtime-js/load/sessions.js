@@ -1,19 +1,20 @@
 // Sessions of a model with states: how long these are, and in which order runs and all else change them. What they hold is
 // where the model runs.
 
-import { RunError, StateFullError, StateLostError, UnsupportedError } from '../errors.js';
+import { RunError, StateLostError, UnsupportedError } from '../errors.js';
 import { reasonOf } from '../fetch/unless_aborted.js';
 import { checkInputs } from '../values/check_inputs.js';
 import { kindOf } from '../values/check_names.js';
-import { shapeOf, shownShape } from '../values/sizes.js';
+import { shownShape } from '../values/sizes.js';
 import { copied, copyOfArray } from './copy_inputs.js';
 import { queueRuns } from './queue_runs.js';
+import { stateLengths } from './state_lengths.js';
 
 /** @typedef {import('../model.js').Model} Model */
 /** @typedef {import('../start_session.js').Input} Input */
 /** @typedef {import('../start_session.js').StateSpec} StateSpec */
 /** @typedef {import('../values/sizes.js').Dimension} Dimension */
-/** @typedef {(number | undefined)[]} Lengths scalars of dimensions, those that states have */
+/** @typedef {import('./state_lengths.js').Lengths} Lengths */
 /**
  * @typedef {object} Own what a run needs of its session
  * @property {(values: unknown, start: Start, signal?: AbortSignal, complete?: Complete, of?: object) => Promise<any[]>} begin
@@ -58,20 +59,25 @@ const BROKEN = 'a run failed, and what it left of the states is undefined: reset
 /** @param {Shared} shared */
 function open({ manifest, use, life, info, sizes, newest: rows, restores, runIn, generateIn }) {
   const { inputs: specs, outputs, dimensions = [], states = [], measured = [] } = manifest;
-  const zeros = dimensions.map(({ after }) => (after === undefined ? undefined : 0));
+  const { zeros, growing, shared, fixed, scalarsOf, leftBy, ...room } = stateLengths({ dimensions, states });
+  let { checkRoom } = room;
+  // <newest>
+  const newest = rows?.open(dimensions, leftBy);
+  if (newest) checkRoom = (lengths, next) => room.checkRoom(lengths, next, newest.dropped(lengths));
+  // </newest>
+  // <generate>
+  /** @type {(...lengths: Parameters<typeof checkRoom>) => boolean} */
+  const hasRoom = (...lengths) => {
+    try {
+      checkRoom(...lengths);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  // </generate>
   /** @type {Saved} */
   const start = { arrays: [], scalars: [], lengths: zeros, held: [], runs: 0 };
-  const growing = zeros.indexOf(0);
-  const used = states.map(({ shape }) =>
-    shape.flatMap((size) => (typeof size === 'number' ? [] : scalarsIn(size.value))),
-  );
-  // Sizes of states that the other inputs of a run decide, such as a batch's.
-  const shared = dimensions.map((_, i) => zeros[i] === undefined && used.some((scalars) => scalars.includes(i)));
-  const fixed = states.filter((_, i) => !used[i]?.some((scalar) => zeros[scalar] === 0));
-
-  /** @type {(lengths: Lengths, held?: Lengths) => number[]} */
-  const scalarsOf = (lengths, held = []) =>
-    dimensions.map(({ least, multiple }, i) => lengths[i] ?? held[i] ?? least / multiple);
   const act = () => /** @type {NonNullable<import('../start_session.js').Session['keep']>} */ (use().keep);
   /**
    * Makes states, of a session that it is the number of, or drops them.
@@ -87,57 +93,6 @@ function open({ manifest, use, life, info, sizes, newest: rows, restores, runIn,
     info.memoryBytes = Number(bytes);
     return Number(session);
   };
-
-  /**
-   * The lengths that a run leaves; NaN where it is a run that computes them.
-   * @param {readonly number[]} scalars
-   */
-  const leftBy = (scalars) =>
-    dimensions.map(({ after, multiple }) =>
-      after === undefined ? undefined : Math.floor(Number(shapeOf([after], scalars)[0]) / multiple),
-    );
-
-  // <newest>
-  const newest = rows?.open(dimensions, leftBy);
-  // </newest>
-
-  /**
-   * @param {Lengths} lengths
-   * @param {Lengths} next
-   * @throws {StateFullError}
-   */
-  const checkRoom = (lengths, next) => {
-    dimensions.forEach(({ name, least, most, multiple, limit = Number.POSITIVE_INFINITY }, i) => {
-      let [length, left] = [Number(lengths[i]) * multiple, Number(next[i]) * multiple];
-      const full = (/** @type {string} */ why, /** @type {string} */ advice) =>
-        new StateFullError(
-          'state-full',
-          `the state is full: ${name} is ${length}${why}; reset it, rewind it, or ${advice}`,
-        );
-      if (length > most)
-        throw full(
-          `, and the model was compiled for at most ${most}`,
-          `compile with a larger --dim ${name}=${least}..N`,
-        );
-      // <newest>
-      const dropped = newest && i === growing ? newest.dropped(lengths) : 0;
-      [length, left] = [length + dropped, left + dropped];
-      // </newest>
-      if (left > limit) throw full(` and would become ${left}, and the model has ${limit} positions`, 'run with less');
-    });
-  };
-
-  // <generate>
-  /** @type {(...lengths: Parameters<typeof checkRoom>) => boolean} */
-  const hasRoom = (...lengths) => {
-    try {
-      checkRoom(...lengths);
-      return true;
-    } catch {
-      return false;
-    }
-  };
-  // </generate>
 
   /**
    * @param {number} number
@@ -415,13 +370,6 @@ function open({ manifest, use, life, info, sizes, newest: rows, restores, runIn,
     },
   };
 }
-
-/** @type {(expression: import('../values/sizes.js').Expression) => number[]} the numbers of the scalars in it */
-const scalarsIn = (expression) => {
-  if (typeof expression === 'number') return [];
-  const [head, ...operands] = expression;
-  return typeof head === 'number' ? [head] : operands.flatMap(scalarsIn);
-};
 
 /**
  * @template {object} T
