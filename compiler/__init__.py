@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .bundle import Packaging
 from .compile_model import TARGETS, build_bundle, compile, quantize
+from .driver.given_options import ModelOptions
 from .errors import InputError, InternalError, UnsupportedError, WebnnCompileError
 from .execution.load_library import LoadedModel, load
 from .frontends.model_inputs import Dim
@@ -17,6 +18,7 @@ __all__ = [
     "InputError",
     "InternalError",
     "LoadedModel",
+    "ModelOptions",
     "Packaging",
     "StateFullError",
     "UnsupportedError",

@@ -6,14 +6,15 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from .answers.answering import Answering
-from .answers.formats import AnswerLike, answers_of
-from .answers.labels import labels_of
+from .answers.formats import AnswerLike
 from .bundle import BUNDLE, ESM, Packaging, check_free, write_folder
 from .custom.load_operators import OperatorsLike, operators_of
 from .driver.build import build_files, build_manifest
+from .driver.given_options import BundleOptions, ModelOptions, options_of, paths_of
+from .driver.model_files import Models, TorchModel, exported, model_file, model_files
 from .driver.optimise_model import import_graph, optimise_model
 from .driver.options import ACTIVATIONS, Options
 from .driver.run_remote import PREFIX, compile_remote, parse_remote
@@ -21,36 +22,27 @@ from .driver.targets import TARGETS as TABLE
 from .driver.targets import bundled_targets
 from .driver.work import Phase, Work
 from .errors import InputError
-from .frontends.fetch_model import located
 from .frontends.model_inputs import DimLike, model_inputs
-from .generation.decoder import GenerateOptions, parse_generate
 from .generation.generating import Generating
 from .ir.memo import forgetting
-from .pictures.formats import FORMATS, PICTURES, FormatLike
+from .pictures.formats import FORMATS, FormatLike
 from .sounds.formats import SOUNDS, SoundLike
 from .system.cache import open_cache
 from .system.watch_limits import within
 from .tokenizers.encode import TakingText
-from .tokenizers.take_text import TextOptions, parse_text
 
 if TYPE_CHECKING:
     import numpy as np
     import onnx
 
     from .bundle import Manifest
+    from .driver.build_functions import Function
     from .driver.compile_target import CompiledModel
+    from .driver.report_data import Report
     from .driver.run_remote import RemoteModel
     from .quantization.result import Quantization
 
 TARGETS = tuple(TABLE)
-
-
-class TorchModel(Protocol):
-    """A module of PyTorch, or an exported program of torch.export."""
-
-    @property
-    def state_dict(self) -> Any:
-        """Its weights."""
 
 
 @forgetting()
@@ -129,26 +121,37 @@ def compile(
         several = [t.name for t in TABLE.values() if t.threads]
         raise InputError(f"threads={threads}: give 1 or more for the target {', '.join(several)}, 1 for the others")
     row.check_precision(precision)
-    options = Options(
-        model_inputs(shapes, dims, constants, operators_of(operators), signature, states, given, state_window),
-        PICTURES.by_input(pictures or {}),
-        SOUNDS.by_input(sounds or {}),
-        answers_of(answers),
-        labels_of(labels),
-        _text(text, chat_template),
-        generate=_generate(generate),
+    own: ModelOptions = {
+        "shapes": shapes,
+        "dims": dims,
+        "constants": constants,
+        "signature": signature,
+        "operators": operators,
+        "pictures": pictures,
+        "sounds": sounds,
+        "answers": answers,
+        "labels": labels,
+        "text": text,
+        "chat_template": chat_template,
+        "states": states,
+        "given": given,
+        "state_window": state_window,
+        "generate": generate,
+    }
+    shared = Options(
         fast_math=fast_math,
         precision=precision,
         activations=activations,
         threads=threads,
         cache=cache,
         compile_memory=compile_memory,
-        records=_paths(records),
+        records=paths_of(records),
         for_device=for_device,
     )
+    options = options_of(own, shared)
     if activations not in ACTIVATIONS:
         raise InputError(f"activations={activations!r}: choose one of {', '.join(ACTIVATIONS)}")
-    source = _exported(model, example_inputs, dynamic_shapes)
+    source = exported(model, example_inputs, dynamic_shapes)
     folder = Path(source).parent if isinstance(source, str | Path) else None
     phases = ["start"]
     work = Work("the model", options, open_cache(enabled=cache), phases.append, folder=folder)
@@ -162,14 +165,38 @@ def compile(
     return TakingText(answering, work.text[0]) if work.text else answering
 
 
+@overload
 def build_bundle(
     model: str | Path | TorchModel,
+    targets: str | Sequence[str] | None = None,
+    shapes: Mapping[str, tuple[int | str, ...]] | None = None,
+    *,
+    out: str | Path | None = None,
+    **options: Unpack[BundleOptions],
+) -> Manifest: ...
+
+
+@overload
+def build_bundle(
+    model: Models,
+    targets: str | Sequence[str] | None = None,
+    shapes: Mapping[str, tuple[int | str, ...]] | None = None,
+    *,
+    out: str | Path,
+    own: Mapping[str, ModelOptions] | None = None,
+    **options: Unpack[BundleOptions],
+) -> dict[str, Manifest]: ...
+
+
+def build_bundle(
+    model: str | Path | TorchModel | Models,
     targets: str | Sequence[str] | None = None,
     shapes: Mapping[str, tuple[int | str, ...]] | None = None,
     *,
     example_inputs: Sequence[Any] | Mapping[str, Any] | None = None,
     dynamic_shapes: Any = None,
     out: str | Path | None = None,
+    own: Mapping[str, ModelOptions] | None = None,
     packaging: Packaging = ESM,
     coop_coep: bool = False,
     golden: bool = True,
@@ -200,9 +227,14 @@ def build_bundle(
     page_memory: int | None = None,
     records: str | Path | Sequence[str | Path] = (),
     for_device: str | None = None,
-) -> Manifest:
+) -> Manifest | dict[str, Manifest]:
     """Builds the bundle of `webnn-compile`, in memory: a device of `webnn_compile.rpc.client` loads it. With `out` it
     is written there, too, all or nothing.
+
+    Several models, as a list or by name, come into one bundle, `out`, with one runtime; what returns are their
+    manifests by name. In a list each has the name of its file, made one for scripts. Options about a model's inputs,
+    outputs or computation are for all of them, and those that name an input or a size for the models that have it;
+    `own` has by name those that are for one model alone. The report of each has its name.
 
     `targets` are of "webgpu", "webgl" and "wasm", by default all. `packaging` is the form of the folder, as of
     --format, --single-file, --base-url and --compress; `coop_coep` adds what makes a page cross-origin isolated, and
@@ -211,14 +243,26 @@ def build_bundle(
     `force` replaces a bundle that is there. `page_memory`, in bytes, is what the model may take in a page. The other
     options are those of `compile`, and `gpu_tiles` that of the command line. Raises InputError and UnsupportedError.
     """
-    options = Options(
-        model_inputs(shapes, dims, constants, operators_of(operators), signature, states, given, state_window),
-        PICTURES.by_input(pictures or {}),
-        SOUNDS.by_input(sounds or {}),
-        answers_of(answers),
-        labels_of(labels),
-        _text(text, chat_template),
-        generate=_generate(generate),
+    general: ModelOptions = {
+        "example_inputs": example_inputs,
+        "dynamic_shapes": dynamic_shapes,
+        "shapes": shapes,
+        "dims": dims,
+        "constants": constants,
+        "signature": signature,
+        "operators": operators,
+        "pictures": pictures,
+        "sounds": sounds,
+        "answers": answers,
+        "labels": labels,
+        "text": text,
+        "chat_template": chat_template,
+        "states": states,
+        "given": given,
+        "state_window": state_window,
+        "generate": generate,
+    }
+    shared = Options(
         targets=bundled_targets() if targets is None else (targets,) if isinstance(targets, str) else tuple(targets),
         fast_math=fast_math,
         precision=precision,
@@ -228,74 +272,59 @@ def build_bundle(
         golden=golden and out is not None,
         canaries=canaries,
         packaging=packaging,
+        force=force,
         cache=cache,
         compile_memory=compile_memory,
         page_memory=page_memory,
         report=None if report is None else Path(report),
-        records=_paths(records),
+        records=paths_of(records),
         for_device=for_device,
     )
-    if out is None and (packaging != ESM or coop_coep or report is not None):
-        raise InputError("packaging=, coop_coep= and report= are for a folder: give out=, too")
+    several = isinstance(model, Mapping | list | tuple)
+    if out is None and (packaging != ESM or coop_coep or report is not None or several):
+        raise InputError("packaging=, coop_coep=, report= and several models are for a folder: give out=, too")
+    if own and not several:
+        raise InputError("own= is for several models: give the options of one as those of build_bundle")
+    if shared.report is not None and not shared.page:
+        raise InputError(f"report={str(report)!r}: give the file of a page, such as 'report.html'")
     phases = ["start"]
     limits = within(max_seconds, compile_memory, lambda: phases[-1])
     with tempfile.TemporaryDirectory() as folder, limits:
-        path = _file(model, example_inputs, dynamic_shapes, Path(folder))
+        if isinstance(model, Mapping | list | tuple):
+            from .driver.divide_options import functions_of
+
+            files = model_files(model, general, own or {}, Path(folder))
+            functions = functions_of(files, general, own or {}, shared)
+            return _write_functions(functions, Path(out or ""), phases.append)
+        path = model_file(model, general, Path(folder))
+        options = options_of(general, shared)
         if out is None:
             return build_manifest(path, options, phases.append)
-        return _write_bundle(path, Path(out), options, phases.append, force=force)
+        return _write_bundle(path, Path(out), options, phases.append)
 
 
-def _text(text: str | Path | None, chat_template: str | Path | None) -> TextOptions | None:
-    if text is None and chat_template is not None:
-        raise InputError(f"chat_template={str(chat_template)!r} is for messages: give text= and generate=, too")
-    return None if text is None else parse_text(text, chat_template)
-
-
-def _generate(given: bool | str) -> GenerateOptions | None:
-    return None if given is False else parse_generate("" if given is True else given)
-
-
-def _exported(model: Any, example_inputs: Sequence[Any] | Mapping[str, Any] | None, dynamic_shapes: Any) -> Any:
-    """The ONNX model of a module, by its inputs; other models as they are."""
-    from .frontends.pytorch import export_module, is_torch
-
-    if example_inputs is None and dynamic_shapes is None:
-        return model
-    if not is_torch(model) or example_inputs is None:
-        raise InputError(
-            "example_inputs= and dynamic_shapes= are for a module of PyTorch, the latter together with the former"
-        )
-    return export_module(model, example_inputs, dynamic_shapes)
-
-
-def _file(
-    model: Any, example_inputs: Sequence[Any] | Mapping[str, Any] | None, dynamic_shapes: Any, folder: Path
-) -> Path:
-    """The file of a model; what is exported from PyTorch becomes one in `folder`, which has the module's name."""
-    from .frontends.pytorch import export_program, is_torch
-
-    source = _exported(model, example_inputs, dynamic_shapes)
-    if isinstance(source, str | Path):
-        return located(source)
-    if is_torch(source):
-        source = export_program(source)
-    path = folder / f"{source.graph.name}.onnx"
-    path.write_bytes(source.SerializeToString())
-    return path
-
-
-def _write_bundle(model: Path, out: Path, options: Options, phase: Phase, *, force: bool) -> Manifest:
-    if options.report is not None and not options.page:
-        raise InputError(f"report={str(options.report)!r}: give the file of a page, such as 'report.html'")
-    check_free(out, BUNDLE, force=force)
+def _write_bundle(model: Path, out: Path, options: Options, phase: Phase) -> Manifest:
+    check_free(out, BUNDLE, force=options.force)
     built = build_files(model, options, phase)
-    built.report.files = write_folder(built.files, out, BUNDLE, force=force)
+    built.report.files = write_folder(built.files, out, BUNDLE, force=options.force)
+    _write_report(built.report, options)
+    return built.manifest
+
+
+def _write_functions(functions: Sequence[Function], out: Path, phase: Phase) -> dict[str, Manifest]:
+    from .driver.build_functions import build_functions
+
+    built = build_functions(functions, out, phase, lambda _: None)
+    for function in functions:
+        _write_report(built.reports[function.name], function.options)
+    return built.manifests
+
+
+def _write_report(report: Report, options: Options) -> None:
     if options.report is not None:
         from .report.write_page import write_page
 
-        write_page(built.report, options, options.report)
-    return built.manifest
+        write_page(report, options, options.report)
 
 
 @forgetting()
@@ -361,7 +390,3 @@ def quantize(
     if report is not None:
         report(measured)
     return quantized
-
-
-def _paths(records: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
-    return tuple(Path(r) for r in ((records,) if isinstance(records, str | Path) else records))

@@ -58,9 +58,14 @@ def check_function_names(names: Sequence[str]) -> None:
                 "letters, digits and _, such as encoder=FILE"
             )
         if name in TAKEN or name in _OWN:
-            raise InputError(f"the model name {name!r} is taken in scripts: give another one by NAME=FILE")
+            raise InputError(
+                f"the model name {name!r} is taken in scripts: give another one by NAME=FILE, or in Python by "
+                "{name: file}"
+            )
         if names.count(name) > 1:
-            raise InputError(f"two models have the name {name!r}: give them others by NAME=FILE")
+            raise InputError(
+                f"two models have the name {name!r}: give them others by NAME=FILE, or in Python by {{name: file}}"
+            )
 
 
 def check_functions_packaging(packaging: Packaging) -> None:
@@ -75,6 +80,14 @@ def check_functions_packaging(packaging: Packaging) -> None:
             )
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenFunctions:
+    """The files of a bundle of several models, and the manifest of each by name."""
+
+    files: list[WrittenFile]
+    manifests: dict[str, Manifest]
+
+
 def write_functions(
     functions: Sequence[BundledFunction],
     out: Path,
@@ -83,21 +96,9 @@ def write_functions(
     isolation: bool = False,
     packaging: Packaging = ESM,
     shard_bytes: int = SHARD_BYTES,
-) -> list[WrittenFile]:
-    """As `write_bundle`, of several models: model.js exports each, and `load` for all of them."""
-    files = render_functions(functions, isolation=isolation, packaging=packaging, shard_bytes=shard_bytes)
-    return write_folder(files, out, BUNDLE, force=force)
-
-
-def render_functions(
-    functions: Sequence[BundledFunction],
-    *,
-    isolation: bool = False,
-    packaging: Packaging = ESM,
-    shard_bytes: int = SHARD_BYTES,
-) -> list[BundleFile]:
-    """The files of the bundle, model.js first; no two have one name. `packaging` has the form, of which there is
-    `--format esm` alone, and the package of tokenizers."""
+) -> WrittenFunctions:
+    """As `write_bundle`, of several models: model.js exports each, and `load` for all of them. `packaging` has the
+    form, of which there is `--format esm` alone, and the package of tokenizers."""
     check_function_names([f.name for f in functions])
     check_functions_packaging(packaging)
     artifacts = [f.artifact for f in functions]
@@ -105,9 +106,9 @@ def render_functions(
     manifests = [make_manifest(a, shard_bytes, own) for a, own in zip(artifacts, bounds, strict=True)]
     if packaging.sign is not None:
         manifests = [manifest.signed() for manifest in manifests]
-    files = list(_files(functions, manifests, isolation, packaging))
-    files = list({file.name: file for file in files}.values())
-    return finished(files, packaging)
+    files = {file.name: file for file in _files(functions, manifests, isolation, packaging)}
+    written = write_folder(finished(list(files.values()), packaging), out, BUNDLE, force=force)
+    return WrittenFunctions(written, {f.name: manifest for f, manifest in zip(functions, manifests, strict=True)})
 
 
 def _files(

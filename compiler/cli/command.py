@@ -327,7 +327,7 @@ def _build_several(given: GivenModels, out: Path, options: Options, shared: Mapp
     for name, own in options_of_models(given, files).items():
         report = None if options.report is None else options.report.with_stem(f"{options.report.stem}-{name}")
         functions.append(Function(name, files[name], replace(own, **{**shared, "report": report})))
-    reports = build_functions(functions, out, phase, say)
+    reports = build_functions(functions, out, phase, say).reports
     for function in functions:
         _write_report(reports[function.name], function.options)
     print_reports(reports, out)

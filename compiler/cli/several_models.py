@@ -8,7 +8,7 @@ the models that have it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ import click
 
 from ..bundle import check_function_names, function_name
 from ..driver.options import Options
+from ..driver.owners import INPUT, SIZE, names_in, owners
 from ..errors import InputError
 from ..frontends.fetch_model import is_address
 from ..frontends.importers import describe_model
@@ -133,20 +134,6 @@ def _signature(own: Sequence[Value], general: Sequence[Value]) -> ModelInputs:
     return model_inputs(signature=values[-1] if values else "")
 
 
-def _inputs(card: ModelCard, _: Sequence[Value]) -> set[str]:
-    return {port.name for port in card.inputs}
-
-
-def _sizes(card: ModelCard, own: Sequence[Value]) -> set[str]:
-    """Names of free dimensions, those that --shape gives among them, and inputs, which may be sizes."""
-    shapes = [text for flag, text in own if flag == "--shape"]
-    named = {n for text in shapes for n in ShapeOption().convert(text, None, None)[1] if isinstance(n, str)}
-    words = {w for port in card.inputs for d in port.shape or () if isinstance(d, str) for w in re.findall(r"\w+", d)}
-    return (
-        {d for port in card.inputs for d in port.shape or () if isinstance(d, str)} | words | named | _inputs(card, own)
-    )
-
-
 def _before(text: str) -> str:
     return text.partition("=")[0]
 
@@ -155,35 +142,30 @@ def _before_last(text: str) -> str:
     return text.rpartition("=")[0]
 
 
-_BY_NAME: Mapping[str, tuple[str, Callable[[str], str], Callable[[ModelCard, Sequence[Value]], Collection[str]]]] = {
-    "--dim": ("size", _before, _sizes),
-    "--shape": ("input", _before_last, _inputs),
-    "--fix": ("input", _before, _inputs),
-    "--given": ("input", str, _inputs),
-    "--state": ("input", _before, _inputs),
-    "--picture": ("input", _before_last, _inputs),
-    "--sound": ("input", _before_last, _inputs),
+_BY_NAME: Mapping[str, tuple[str, Callable[[str], str]]] = {
+    "--dim": (SIZE, _before),
+    "--shape": (INPUT, _before_last),
+    "--fix": (INPUT, _before),
+    "--given": (INPUT, str),
+    "--state": (INPUT, _before),
+    "--picture": (INPUT, _before_last),
+    "--sound": (INPUT, _before_last),
 }
-"""Options whose values name something of a model: what, where, and the names that a model has."""
+"""Options whose values name something of a model: what, and where."""
 
 
-def _owners(flag: str, text: str, cards: Mapping[str, ModelCard], own: Mapping[str, Sequence[Value]]) -> Iterator[str]:
+def _owners(flag: str, text: str, cards: Mapping[str, ModelCard], own: Mapping[str, Sequence[Value]]) -> Iterable[str]:
     """The names of the models that a value is for."""
     if flag not in _BY_NAME or text == NO_STATES:
-        yield from cards
-        return
-    what, name_of, names_of = _BY_NAME[flag]
-    wanted = name_of(text)
-    pattern = re.compile(re.escape(wanted).replace(r"\*", ".*") if flag == "--state" else re.escape(wanted))
-    names = {model: names_of(card, own[model]) for model, card in cards.items()}
-    found = [model for model, having in names.items() if any(map(pattern.fullmatch, having))]
-    if not found:
-        each = "; ".join(f"{model}: {', '.join(sorted(having))}" for model, having in names.items())
-        raise InputError(
-            f"{flag} {text}: no model has the {what} {wanted!r}. They have {each}. {flag} NAME:{text}, with the name "
-            f"of one of them ({', '.join(names)}), is for that model alone"
-        )
-    yield from found
+        return cards
+    what, name_of = _BY_NAME[flag]
+    names = {model: names_in(card, what, _shapes(own[model])) for model, card in cards.items()}
+    given = f"{flag} {text}"
+    return owners(given, what, name_of(text), names, f"{flag} NAME:{text}", wildcards=flag == "--state")
+
+
+def _shapes(own: Sequence[Value]) -> list[tuple[int | str, ...]]:
+    return [ShapeOption().convert(text, None, None)[1] for flag, text in own if flag == "--shape"]
 
 
 def _parsed(arguments: list[str]) -> Options:

@@ -31,10 +31,13 @@ ABSENT = (
     "serve",
     "report",
     "compile_page/licences",
+    "driver/build_functions.py",
+    "driver/divide_options.py",
+    "driver/owners.py",
     "tokenizers_js",
     "jinja_js",
 )
-"""Folders of the compiler that no page can use."""
+"""Folders and modules of the compiler that no page can use."""
 LATER: Mapping[str, tuple[str, ...]] = {
     "tuner": ("webnn_compile/tune/", "numpy/random/"),
     "tflite": ("webnn_compile/frontends/tflite/", "flatbuffers/", "tflite/"),
@@ -119,7 +122,7 @@ def _entry(file: BundleFile) -> dict[str, object]:
 def _copy_modules(site: Path) -> None:
     """This project's modules and their data, without what a page cannot use."""
     package = site / "webnn_compile"
-    absent = tuple(f"{folder}/" for folder in (*ABSENT, "rpc", "compile_page", "runtime_js"))
+    absent = tuple(n if n.endswith(".py") else f"{n}/" for n in (*ABSENT, "rpc", "compile_page", "runtime_js"))
     for path, name in _walk(files("webnn_compile")):
         if name.endswith((".py", ".json")) and not name.startswith(absent):
             _copy(path, package / name)

@@ -9,6 +9,7 @@ from pathlib import Path
 from ..bundle import (
     BUNDLE,
     BundledFunction,
+    Manifest,
     check_free,
     check_function_names,
     check_functions_packaging,
@@ -44,11 +45,19 @@ def check_functions(functions: Sequence[Function], out: Path) -> None:
     check_free(out, BUNDLE, force=functions[0].options.force)
 
 
+@dataclass(frozen=True, slots=True)
+class BuiltFunctions:
+    """By the models' names the reports, each with all files of the bundle, and the manifests as data."""
+
+    reports: dict[str, Report]
+    manifests: dict[str, Manifest]
+
+
 @forgetting()
 def build_functions(
     functions: Sequence[Function], out: Path, phase: Phase, emit: Callable[[str], None]
-) -> dict[str, Report]:
-    """Compiles the models and writes one bundle of them to `out`; their reports by name, each with all files.
+) -> BuiltFunctions:
+    """Compiles the models and writes one bundle of them to `out`.
 
     Raises InputError and UnsupportedError for the user's mistakes, with the name of the model; nothing is then written.
     """
@@ -64,7 +73,7 @@ def build_functions(
     shared = functions[0].options
     packages = tuple(dict.fromkeys(package for f in bundled for package in f.packaging.text_packages))
     phase("write")
-    files = write_functions(
+    written = write_functions(
         bundled,
         out,
         force=shared.force,
@@ -72,8 +81,8 @@ def build_functions(
         packaging=replace(shared.packaging, text_packages=packages),
     )
     for report in reports.values():
-        report.files = files
-    return reports
+        report.files = written.files
+    return BuiltFunctions(reports, written.manifests)
 
 
 def _make(function: Function, phase: Phase, emit: Callable[[str], None]) -> tuple[BundledFunction, Report]:

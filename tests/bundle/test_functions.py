@@ -60,7 +60,7 @@ def drawn(seed: int, count: int = LEAST // 4) -> np.ndarray:
 
 
 def test_one_folder_with_one_runtime(tmp_path: Path) -> None:
-    files = write_functions(two(), tmp_path / "a")
+    files = write_functions(two(), tmp_path / "a").files
     assert files[0].name == "model.js"
     assert is_bundle(tmp_path / "a")
     assert foreign_files(tmp_path / "a") == []

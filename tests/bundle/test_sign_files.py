@@ -180,6 +180,6 @@ def test_the_key_is_printed(tmp_path: Path) -> None:
 def test_several_models(tmp_path: Path) -> None:
     key, out = new_key(tmp_path), tmp_path / "bundle"
     models = [BundledFunction(replace(tiny_artifact(), name=name)) for name in ("first", "second")]
-    files = write_functions(models, out, packaging=Packaging(sign=key))
+    files = write_functions(models, out, packaging=Packaging(sign=key)).files
     assert check_signature(out, public_key(key)) == len(files) - 1
     assert (out / "model.js").read_text().count("signature.txt") == 2
