@@ -216,12 +216,17 @@ export interface LoadOptions {
    */
   cache?: boolean;
   /**
-   * Default false. 'sample', or { every: 100 }: the first run on a GPU and each 100th is repeated on wasm, which is loaded
-   * besides and takes memory and time of its own. Where they differ by more than rounding, the run rejects with a RunError
-   * ('wrong-results'), and the next one is compared, too. Not for models with states, nor for runs whose inputs or outputs are on
-   * the device: the next other one is compared in place of these.
+   * Default 'non-finite': a run on a GPU with NaN or infinities in its output arrays, though its inputs are finite, is repeated on wasm,
+   * which is loaded then. It rejects with a RunError ('wrong-results') where wasm has numbers in their place; where it has not, the
+   * model itself gives them, and outputs are not searched any more. Of a bundle without wasm and of a model with states the
+   * console has a warning instead. Outputs with 'gpu-buffer' are not searched.
+   *
+   * 'sample', or { every: 100 }: besides, the first run and each 100th is repeated on wasm, which is loaded at once and takes memory
+   * and time of its own. Where they differ by more than rounding, the run rejects likewise, and the next one is compared,
+   * too. Not for models with states, nor for runs whose inputs or outputs are on the device: the next other one is compared in
+   * place of these. False: neither.
    */
-  verify?: false | 'sample' | { readonly every: number };
+  verify?: false | 'non-finite' | 'sample' | { readonly every: number };
   /**
    * Default true: on a GPU one launch of each kernel is compared with the result that the build computed, since some drivers
    * compute wrongly without an error; a backend that fails is passed over, or rejects by name (code 'wrong-results'). Software adapters
@@ -298,10 +303,11 @@ interface CommonInfo {
   /** Convolutions and products of matrices in a run, by the types of operands and sums: { 'int16 and int8 in int32': 21 }. */
   products: Readonly<Record<string, number>>;
   /**
-   * With `load({ verify })` on a GPU: how often runs are compared with wasm, how many were, and how far results were apart at most,
-   * relative to the largest value of their output.
+   * With `load({ verify })` on a GPU: how often runs are compared with wasm (0: not regularly), how many were, and how far results were
+   * apart at most, relative to the largest value of their output. `nonFinite` is there once an output had NaN or infinities
+   * that are no fault: 'expected' where wasm has them, too, 'unchecked' where that could not be found out.
    */
-  verified?: { every: number; runs: number; largest: number };
+  verified?: { every: number; runs: number; largest: number; nonFinite?: 'expected' | 'unchecked' };
   /** The format of the bundle. */
   abi: number;
 }

@@ -88,6 +88,8 @@ def optional_parts(artifact: Artifact) -> Iterator[str]:
     if any(isinstance(part, WasmArtifact) for part in artifact.backends):
         yield from ("listVariants", "mailboxes", "startThreads")
     devices = [part for part in artifact.backends if isinstance(part, DeviceArtifact)]
+    if devices:
+        yield from ("finite", "hasNonFinite")
     if any(part.host is not None for part in devices):
         yield "host"
     if any(part.program.canaries for part in devices):

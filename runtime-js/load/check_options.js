@@ -31,16 +31,11 @@ const TIMEOUT = 30_000; // ms of silence: mobile networks come back after less
  */
 export function checkOptions(options, backends) {
   checkNames('load', options, names);
-  const {
-    backend = 'auto',
-    threads = 1,
-    warmup = false,
-    device,
-    onProgress = () => {},
-    cache = false,
-    verify = false,
-  } = options;
-  const { signal, timeout = TIMEOUT } = options;
+  const { backend = 'auto', threads = 1, warmup = false, device, onProgress = () => {}, cache = false } = options;
+  let { signal, timeout = TIMEOUT, verify = false } = options;
+  // <finite>
+  if (verify === 'non-finite') verify = false; // it compares no runs
+  // </finite>
   // A load in a worker leaves the page free already, and Firefox may hang there (start_threads.js).
   const { worker = device === undefined && typeof document !== 'undefined' } = options;
   if (!['auto', ...backends].includes(device ? 'webgpu' : backend)) {

@@ -173,6 +173,18 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
       (text && optional.texts?.using(text, inputs, values, heard, dimensions, tokenizers?.list ?? [])) ?? heard(values)
     );
   };
+  // <finite>
+  /** @type {import('../verify/non_finite.js').Watch} */
+  const watch = {
+    on: options.verify !== false && info.backend !== 'wasm',
+    manifest,
+    options,
+    info,
+    life: life.signal,
+    load: (plain, others) => load(plain, others, tokenizerPackage),
+    repeat: (values) => withInputs(values, undefined, undefined, (data, scalars) => use().run(data, scalars)),
+  };
+  // </finite>
   /** @type {(own?: import('./sessions.js').Own) => any} */
   const runIn =
     (own) =>
@@ -183,12 +195,24 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
       const { signal } = options;
       /** @type {Record<string, readonly number[]> | undefined} */
       let pictures;
-      const compare = begin?.(values, output);
+      const compare = begin?.(values, output, signal);
+      // <finite>
+      const held = watch.hold?.(values);
+      // </finite>
       const results = await withInputs(values, signal, own, (data, scalars, sizes) => {
         pictures = sizes;
         return use().run(data, scalars, { output, into, signal });
       });
       await compare?.(results);
+      // <finite>
+      if (watch.on && outputs.some((spec, i) => optional.hasNonFinite(spec, results[i]))) {
+        const verifier = await import('../verify/verify_runs.js').catch((error) => {
+          watch.on = false; // its script cannot be had, now or later
+          console.warn(error);
+        });
+        await verifier?.judge(watch, values, results, held, signal);
+      }
+      // </finite>
       /** @type {[string, any][]} */
       const named = outputs.map((spec, i) => {
         const [result, array] = [/** @type {any} */ (results[i]), into[i]];

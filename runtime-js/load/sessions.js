@@ -5,8 +5,8 @@ import { RunError, StateLostError, UnsupportedError } from '../errors.js';
 import { reasonOf } from '../fetch/unless_aborted.js';
 import { checkInputs } from '../values/check_inputs.js';
 import { kindOf } from '../values/check_names.js';
+import { copied, copyOfArray } from '../values/copy_inputs.js';
 import { shownShape } from '../values/sizes.js';
-import { copied, copyOfArray } from './copy_inputs.js';
 import { queueRuns } from './queue_runs.js';
 import { stateLengths } from './state_lengths.js';
 

@@ -1,22 +1,26 @@
 // Runs on a GPU that are repeated on wasm now and then: a driver that computes wrongly reports no error.
 
 import { RunError, UnsupportedError } from '../errors.js';
+import { reasonOf, unlessAborted } from '../fetch/unless_aborted.js';
 import { printed } from '../values/check_names.js';
 import { largestDifference } from '../values/compare_results.js';
-import { tagOf } from '../values/dtypes.js';
+import { isOnDevice, referenceOf } from './reference.js';
+
+// <finite>
+export { judge } from './non_finite.js';
+
+// </finite>
 
 /** @typedef {import('../load/load.js').Manifest} Manifest */
 /** @typedef {import('../model.js').LoadOptions} LoadOptions */
 /** @typedef {import('../model.js').Model} Model */
 /**
- * @typedef {(values: any, output: string) => ((results: readonly any[]) => Promise<void>) | undefined} Begin a run, which may be
- *   compared: what compares its results, in the order of the manifest's outputs; it rejects where they are wrong
+ * @typedef {(values: any, output: string, signal?: AbortSignal) => ((results: readonly any[]) => Promise<void>) | undefined} Begin
+ *   a run, which may be compared: what compares its results, in the order of the manifest's outputs; it rejects where they are
+ *   wrong, and as soon as the signal is aborted
  */
 
 const EVERY = 100;
-
-/** Options of the one model that the other has not. */
-const OWN = { verify: undefined, device: undefined, warmup: undefined, onProgress: undefined };
 
 /** Differences up to this multiple of what the last digits of the inputs change are allowed, as in the self-test. */
 const CONDITION = 4;
@@ -32,9 +36,10 @@ const COARSE = 2e-2;
  */
 export function guard(manifest, options) {
   const { verify } = options;
+  if (verify === 'non-finite') return async () => undefined; // it is for GPUs, which this bundle has none of
   const every = verify === 'sample' ? EVERY : /** @type {{ every?: number } | null} */ (verify)?.every;
   if (every === undefined)
-    throw new TypeError(`verify: expected false, 'sample' or { every: runs }, got ${printed(verify)}`);
+    throw new TypeError(`verify: expected false, 'non-finite', 'sample' or { every: runs }, got ${printed(verify)}`);
   if (!(Number.isInteger(every) && every >= 1))
     throw new RangeError(`verify: expected every as a whole number from 1, got ${printed(every)}`);
   if (!manifest.backends.some(({ backend }) => backend === 'wasm')) {
@@ -58,14 +63,12 @@ export function guard(manifest, options) {
    */
   return async (load, info, session, life) => {
     if (info.backend === 'wasm') return undefined;
-    const others = { ...options, backend: /** @type {const} */ ('wasm'), ...OWN };
-    const reference = await load({ ...manifest, answers: undefined }, others).catch((error) => {
+    const reference = await referenceOf({ manifest, options, info, life, load }, options.signal).catch((error) => {
       session.dispose();
       throw error;
     });
-    life.addEventListener('abort', () => reference.dispose());
     info.verified = { every, runs: 0, largest: 0 };
-    return compareRuns(manifest, reference, info);
+    return compareRuns(manifest, reference, info, life);
   };
 }
 
@@ -73,13 +76,14 @@ export function guard(manifest, options) {
  * @param {Manifest} manifest
  * @param {Model} reference
  * @param {any} info
+ * @param {AbortSignal} life
  * @returns {Begin}
  */
-function compareRuns({ inputs, outputs, tolerance = COARSE }, reference, info) {
+function compareRuns({ inputs, outputs, tolerance = COARSE }, reference, info, life) {
   const { verified, backend, adapter } = info;
   let count = 0;
   let due = false;
-  return (values, output) => {
+  return (values, output, signal) => {
     due ||= count % verified.every === 0;
     count++;
     // What a GPU alone has is not compared, but the next run is that can be.
@@ -91,8 +95,17 @@ function compareRuns({ inputs, outputs, tolerance = COARSE }, reference, info) {
     running.catch(() => {
       due = true; // the other run fails, too, so that nothing waits for this one
     });
-    return async (results) => {
+    const signals = signal ? [life, signal] : [life];
+    const check = () => {
+      const aborted = signals.find((one) => one.aborted);
+      if (!aborted) return;
+      due = true; // the next run has its turn
+      throw reasonOf(aborted);
+    };
+    /** @param {readonly any[]} results */
+    const compare = async (results) => {
       const wanted = await running;
+      check();
       const given = Object.fromEntries(outputs.map(({ name }, i) => [name, results[i]]));
       const compared = outputs.map((spec) => ({
         ...spec,
@@ -102,6 +115,7 @@ function compareRuns({ inputs, outputs, tolerance = COARSE }, reference, info) {
       const isWrong = (/** @type {{ apart: number, most: number }} */ { apart, most }) => !(apart <= most);
       if (compared.some(isWrong)) {
         const near = await reference.run(changed);
+        check();
         for (const one of compared)
           one.most = Math.max(one.most, CONDITION * largestDifference(near, wanted, [one], 0));
       }
@@ -117,18 +131,12 @@ function compareRuns({ inputs, outputs, tolerance = COARSE }, reference, info) {
           `and ${worst.most.toPrecision(2)} is allowed; load with { backend: 'wasm' }`,
       );
     };
+    return async (results) => {
+      check();
+      await unlessAborted(compare(results), signals, () => {});
+    };
   };
 }
-
-/**
- * Whether wasm cannot take the value of an input.
- * @param {Manifest['inputs'][number]} spec
- * @param {any} value
- */
-const isOnDevice = ({ picture }, value) => {
-  const tag = tagOf(value?.data ?? value);
-  return tag.startsWith('GPU') || (tag === 'ImageBitmap' && !picture);
-};
 
 /**
  * Copies of inputs whose floats differ in their last digits; what is no array stays.

@@ -58,13 +58,14 @@ def test_text_files_use_plain_newlines_and_name_no_other_host() -> None:
 
 
 @pytest.mark.parametrize(
-    ("backends", "most"), [(("wasm",), 53_400), (("webgl",), 68_900), (("webgpu", "webgl", "wasm"), 103_200)]
+    ("backends", "most"), [(("wasm",), 53_400), (("webgl",), 69_530), (("webgpu", "webgl", "wasm"), 103_830)]
 )
 def test_scripts_stay_small(backends: tuple[str, ...], most: int) -> None:
     """Scripts that applications download, and those of the bundle's own page."""
     files = [file for file in render_bundle(tiny_device_artifact(*backends)) if file.name.endswith(".js")]
     scripts = [file for file in files if not file.name.startswith("verify_runs-")]
-    assert sum(len(file.data) for file in files if file not in scripts) < 5_000  # for `load({ verify })` alone
+    judges = 0 if backends == ("wasm",) else 2_600  # of outputs of GPUs that are not finite
+    assert sum(len(file.data) for file in files if file not in scripts) < 5_000 + judges  # for `load({ verify })` alone
     assert sum(len(file.data) for file in scripts if file.kind != "page") < most
     assert sum(len(file.data) for file in scripts if file.kind == "page") < 12_000
 

@@ -113,6 +113,11 @@ test('a run that fails leaves its turn to the next', async () => {
   assert.equal(info.verified.runs, 1);
 });
 
+test('a bundle without GPUs has no outputs to search', async () => {
+  const make = guard({ ...manifest, backends: parts('wasm') }, { verify: 'non-finite' });
+  assert.equal(await make(assert.fail, { backend: 'wasm' }, {}, new AbortController().signal), undefined);
+});
+
 test('wasm compares with nothing, and its model ends with the other', async () => {
   const life = new AbortController();
   const make = guard(manifest, { verify: 'sample' });
@@ -120,6 +125,29 @@ test('wasm compares with nothing, and its model ends with the other', async () =
   const state = await guarded(exact, 'sample');
   state.life.abort();
   assert.equal(state.disposed, 1);
+});
+
+test('an abort ends a run that is compared, and the next one has its turn', async () => {
+  for (const end of ['signal', 'life']) {
+    let answer = () => {};
+    const answered = () =>
+      new Promise((resolve) => {
+        answer = () => resolve(exact(x));
+      });
+    const { begin, info, life } = await guarded(answered, { every: 100 });
+    const own = new AbortController();
+    const aborter = end === 'life' ? life : own;
+    const comparing = begin({ x }, 'array', own.signal)(wrong);
+    aborter.abort(new Error('enough'));
+    await assert.rejects(comparing, /enough/);
+    answer();
+    await new Promise((resolve) => setTimeout(resolve));
+    assert.deepEqual([info.verified.runs, info.verified.largest], [0, 0]);
+    const next = begin({ x }, 'array', own.signal);
+    answer();
+    await assert.rejects(next(right), /enough/); // aborted while the GPU computed
+    assert.notEqual(begin({ x }, 'array'), undefined);
+  }
 });
 
 test('where wasm does not load, the other model ends', async () => {
@@ -150,7 +178,7 @@ test('what cannot be compared is refused, and says why', () => {
   assert.throws(refused({ states: [{}] }, 'sample'), { code: 'verify', message: /depend on states/ });
   assert.throws(refused({}, true), {
     name: 'TypeError',
-    message: /expected false, 'sample' or \{ every: runs \}, got true/,
+    message: /expected false, 'non-finite', 'sample' or \{ every: runs \}, got true/,
   });
   assert.throws(refused({}, null), { name: 'TypeError', message: /every: runs \}, got null/ });
   for (const every of [0, 1.5, '3']) assert.throws(refused({}, { every }), { name: 'RangeError' });

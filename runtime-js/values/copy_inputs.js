@@ -1,5 +1,5 @@
 // Copies of what a caller passes, whose arrays are the caller's again.
-import { kindOf } from '../values/check_names.js';
+import { kindOf } from './check_names.js';
 
 /**
  * Inputs of a run with copies of their arrays, which are the caller's again.

@@ -1,0 +1,133 @@
+"""Runs on a GPU with outputs that are not finite: wrong ones reject, those that the model itself gives do not."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import onnx
+import pytest
+from compiled import PAGES, compile_site
+from devices import open_bundle, value
+from onnx import TensorProto, helper
+from playwright.sync_api import Page
+from server import Site, serve
+
+RUNS = """
+  const { breakDevice } = await import('./broken_device.js');
+  const device = argument.rule ? breakDevice(argument.rule) : undefined;
+  const warnings = [];
+  const { warn } = console;
+  console.warn = (message) => warnings.push(message);
+  try {
+    const model = await bundle.load({ backend: argument.backend, worker: false, canaries: false, ...argument.load });
+    const found = [];
+    for (const x of argument.inputs) {
+      const run = model.run({ x: Float32Array.from(x, Number) }, argument.options);
+      const shown = (y) => [...(y.destroy ? [] : y)].map(String);
+      found.push(await outcome(run.then((all) => Object.values(all).map(shown))));
+    }
+    const info = model.info();
+    await model.dispose();
+    return { found, info, warnings };
+  } finally {
+    console.warn = warn;
+    device?.mend();
+  }
+"""
+"""The outcomes of runs of a device that is broken by a rule, where there is one; numbers go and come as text."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A logarithm and a product by 1000 of four numbers, for all backends below all/, for GPUs alone below gpus/."""
+    folder = tmp_path_factory.mktemp("finite")
+    shutil.copytree(PAGES, folder, dirs_exist_ok=True)
+    nodes = [helper.make_node("Log", ["x"], ["log"]), helper.make_node("Mul", ["x", "k"], ["large"])]
+    ports = {name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in ("x", "log", "large")}
+    k = helper.make_tensor("k", TensorProto.FLOAT, [], [1000.0])
+    graph = helper.make_graph(nodes, "finite", [ports.pop("x")], list(ports.values()), [k])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), folder / "finite.onnx")
+    for name, options in {"all": (), "gpus": ("--targets", "webgpu,webgl")}.items():
+        compile_site(folder / "finite.onnx", folder / name, *options)
+    with serve(folder) as served:
+        yield served
+
+
+def runs(page: Page, site: Site, backend: str, *inputs: list[Any], where: str = "all", **more: Any) -> Any:
+    """{found, info, warnings} of runs in turn; `more`: `rule`, `load` options and those of `run`."""
+    open_bundle(page, site, f"{where}/bundle", backend)
+    site.requests.clear()
+    return value(page, RUNS, {"backend": backend, "inputs": inputs, **more})
+
+
+def scripts(site: Site) -> int:
+    """How many scripts were fetched that judge outputs."""
+    return len([path for path in site.requests if "verify_runs" in path])
+
+
+RIGHT, LARGE, ZERO = [1, 2, 3, 4], [1, 100, 3, 4], [1, 0, 3, 4]
+
+
+def test_an_overflow_is_named(page: Page, site: Site, backend: str) -> None:
+    """In each run, with the output, the adapter and how many elements it concerns; smaller numbers are given out."""
+    got = runs(page, site, backend, LARGE, RIGHT, [70, 80, 90, 100], rule="overflow")
+    first, second, third = got["found"]
+    adapter = got["info"]["adapter"]
+    for one, count in ((first, 1), (third, 4)):
+        assert (one["name"], one["code"]) == ("RunError", "wrong-results")
+        assert one["message"] == (
+            f'output "large" is wrong on {backend} ({adapter}): {count} of 4 elements are not finite, '
+            "and on wasm they are; load with { backend: 'wasm' }"
+        )
+    assert second["value"][1] == ["1000", "2000", "3000", "4000"]
+    assert scripts(site) == 1
+
+
+def test_what_the_model_gives_passes_and_is_asked_once(page: Page, site: Site, backend: str) -> None:
+    got = runs(page, site, backend, RIGHT, ZERO, ZERO, ["NaN", 1, 1, 1])
+    assert [one["value"][0][1] for one in got["found"][1:3]] == ["-Infinity", "-Infinity"]
+    assert got["info"]["verified"] == {"every": 0, "runs": 0, "largest": 0, "nonFinite": "expected"}
+    assert (scripts(site), got["warnings"]) == (1, [])
+    assert sum(".wasm" in path for path in site.requests) <= 1
+
+
+@pytest.mark.parametrize(
+    ("load", "options", "inputs"),
+    [
+        ({}, {}, [[1, 2, "NaN", 4], ["Infinity", 2, 3, 4]]),
+        ({"verify": False}, {}, [LARGE]),
+        ({}, {"output": "gpu-buffer"}, [LARGE]),
+        ({"verify": "non-finite"}, {}, [RIGHT]),
+    ],
+    ids=["inputs", "off", "gpu-buffer", "finite"],
+)
+def test_other_runs_are_no_faults(
+    page: Page, site: Site, backend: str, load: dict[str, Any], options: dict[str, Any], inputs: list[list[Any]]
+) -> None:
+    """wasm is not loaded for inputs that are not finite, outputs that stay on the device, and by `verify: false`."""
+    if options and backend != "webgpu":
+        pytest.skip("outputs stay on the device with WebGPU alone")
+    got = runs(page, site, backend, *inputs, rule="overflow", load=load, options=options)
+    assert all("value" in one for one in got["found"])
+    assert "verified" not in got["info"]
+    assert not [path for path in site.requests if ".wasm" in path]
+    assert scripts(site) == (inputs[0] not in (LARGE, RIGHT))
+
+
+def test_without_wasm_there_is_one_warning(page: Page, site: Site, backend: str) -> None:
+    got = runs(page, site, backend, LARGE, ZERO, rule="overflow", where="gpus")
+    assert got["found"][0]["value"][1][1] == "Infinity"
+    (warning,) = got["warnings"]
+    assert warning.startswith(f'output "large" has elements that are not finite on {backend} (')
+    assert warning.endswith("compile with wasm among the --targets, and the run is repeated there")
+    assert got["info"]["verified"]["nonFinite"] == "unchecked"
+
+
+def test_in_a_worker_and_beside_samples(page: Page, site: Site, backend: str) -> None:
+    """The reference of samples says so, too."""
+    got = runs(page, site, backend, ZERO, load={"worker": True, "verify": {"every": 2}})
+    assert got["found"][0]["value"][0][1] == "-Infinity"
+    assert got["info"]["verified"]["nonFinite"] == "expected"
+    assert got["info"]["verified"]["runs"] == 1

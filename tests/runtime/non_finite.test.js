@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { hasNonFinite } from '../../runtime-js/values/into.js';
+import { judge } from '../../runtime-js/verify/verify_runs.js';
+
+const manifest = {
+  inputs: [{ name: 'x', dtype: 'float32', shape: [3] }],
+  outputs: [
+    { name: 'n', dtype: 'int32', shape: [1] },
+    { name: 'y', dtype: 'float32', shape: [3] },
+  ],
+  backends: [{ backend: 'webgpu' }, { backend: 'wasm' }],
+};
+
+/** Double of a model that computes by `onGpu` here and by `onWasm` there: { watch, loads, warnings, life }. */
+function watched(t, { onGpu, onWasm = (x) => x.map((v) => 2 * v), own = manifest, failing = undefined }) {
+  const warnings = t.mock.method(console, 'warn', () => {}).mock;
+  const life = new AbortController();
+  const state = { loads: [], warnings, life, repeated: 0, disposed: 0 };
+  const load = async (plain, options) => {
+    state.loads.push([plain, options]);
+    if (failing) throw failing;
+    return {
+      run: async ({ x }) => ({ n: Int32Array.of(1), y: await onWasm(x.data ?? x) }),
+      dispose: async () => state.disposed++,
+    };
+  };
+  const repeat = async ({ x }) => {
+    state.repeated++;
+    return [Int32Array.of(1), onGpu(x)];
+  };
+  const info = { backend: 'webgpu', adapter: 'A GPU', precision: 'f32' };
+  state.watch = { on: true, manifest: own, options: { threads: 2 }, info, life: life.signal, load, repeat };
+  state.judge = (x, held, signal) =>
+    judge(state.watch, { x }, [Int32Array.of(1), onGpu(x)], held && { x: held }, signal);
+  return state;
+}
+
+const x = Float32Array.of(1, -4, 3);
+const overflown = (x) => x.map((v) => (v > 2 ? Number.POSITIVE_INFINITY : 2 * v));
+const logarithm = (x) => x.map(Math.log);
+
+test('elements that are no finite numbers are found, at every place and of every float', () => {
+  const arrays = { float32: Float32Array, float64: Float64Array };
+  for (const [dtype, Elements] of Object.entries(arrays))
+    for (const length of [1, 3, 1001])
+      for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])
+        for (const place of new Set([0, length >> 1, length - 1])) {
+          const array = new Elements(length).fill(-1.5);
+          array[0] = -0;
+          assert.equal(hasNonFinite({ dtype }, array), false);
+          array[place] = wrong;
+          assert.equal(hasNonFinite({ dtype }, array), true);
+        }
+  const largest = [3.4028234663852886e38, 1.401298464324817e-45];
+  assert.equal(hasNonFinite({ dtype: 'float32' }, Float32Array.from(largest)), false);
+  for (const bits of [0x7c00, 0xfc00, 0x7e01, 0xfdff])
+    assert.equal(hasNonFinite({ dtype: 'float16' }, Uint16Array.of(0, bits)), true);
+  assert.equal(hasNonFinite({ dtype: 'float16' }, Uint16Array.of(0x7bff, 0xfbff, 0x8000, 1)), false);
+  assert.equal(hasNonFinite({ dtype: 'uint16' }, Uint16Array.of(0x7c00)), false);
+  assert.equal(hasNonFinite({ dtype: 'int64' }, BigInt64Array.of(1n)), false);
+  for (const none of [undefined, {}]) assert.equal(hasNonFinite({ dtype: 'float32' }, none), false);
+});
+
+test('where wasm has numbers the run rejects, and so does the next one', async (t) => {
+  const state = watched(t, { onGpu: overflown });
+  for (const runs of [1, 2]) {
+    const error = await state.judge(x).catch((one) => one);
+    assert.deepEqual([error.name, error.code], ['RunError', 'wrong-results']);
+    assert.equal(
+      error.message,
+      'output "y" is wrong on webgpu (A GPU): 1 of 3 elements are not finite, and on wasm they are; ' +
+        "load with { backend: 'wasm' }",
+    );
+    assert.equal(state.repeated, runs);
+  }
+  assert.equal(state.loads.length, 1);
+  const [plain, options] = state.loads[0];
+  assert.equal(plain.answers, undefined);
+  assert.deepEqual([options.backend, options.threads, options.signal], ['wasm', 2, state.life.signal]);
+  state.watch.info.precision = 'f16';
+  await assert.rejects(state.judge(x), { message: /'wasm' \}, or compile without --precision f16: float16 ends at/ });
+  state.life.abort();
+  assert.equal(state.disposed, 1);
+});
+
+test('what the model itself gives is returned, and ends the search', async (t) => {
+  const state = watched(t, { onGpu: logarithm, onWasm: logarithm });
+  await state.judge(Float32Array.of(0, 1, -1));
+  assert.equal(state.watch.on, false);
+  assert.deepEqual(state.watch.info.verified, { every: 0, runs: 0, largest: 0, nonFinite: 'expected' });
+  assert.equal(state.warnings.callCount(), 0);
+});
+
+test('an infinity that is a NaN on wasm is no number on both', async (t) => {
+  const state = watched(t, { onGpu: overflown, onWasm: (x) => x.map((v) => (v > 2 ? Number.NaN : v)) });
+  await state.judge(x);
+  assert.equal(state.watch.info.verified.nonFinite, 'expected');
+});
+
+test('inputs that are not finite, or that a GPU alone has, are not looked into', async (t) => {
+  const state = watched(t, { onGpu: (x) => x });
+  await state.judge(Float32Array.of(1, Number.NaN, 2));
+  await judge(state.watch, { x: { data: Float32Array.of(1, Number.NaN, 2), shape: [3] } }, [undefined, overflown(x)]);
+  globalThis.GPUBuffer = class {
+    get [Symbol.toStringTag]() {
+      return 'GPUBuffer';
+    }
+    get size() {
+      return 8;
+    }
+  };
+  await judge(state.watch, { x: new GPUBuffer() }, [undefined, overflown(x)]);
+  assert.deepEqual([state.loads.length, state.watch.on, state.watch.info.verified], [0, true, undefined]);
+});
+
+test('after a run that is finite the second time, inputs are copied before the next ones', async (t) => {
+  const state = watched(t, { onGpu: overflown });
+  const { repeat } = state.watch;
+  const small = Float32Array.of(1, 1, 1);
+  await judge(state.watch, { x: small }, [undefined, overflown(x)]); // the caller has changed them meanwhile
+  assert.equal(state.watch.on, true);
+  const own = Float32Array.from(x);
+  const held = state.watch.hold({ x: own });
+  own.fill(Number.NaN);
+  assert.deepEqual(held, { x });
+  state.watch.repeat = assert.fail;
+  await assert.rejects(judge(state.watch, { x: own }, [undefined, overflown(x)], held), { code: 'wrong-results' });
+  state.watch.repeat = repeat;
+  assert.equal(state.watch.hold({ x: { getContext() {} } }), undefined); // a canvas or video may show something else then
+  await assert.rejects(state.judge(x, undefined), { code: 'wrong-results' });
+});
+
+test('what cannot be found out is a warning that names the output, once', async (t) => {
+  const cases = [
+    [{ own: { ...manifest, backends: [{ backend: 'webgpu' }] } }, /compile with wasm among the --targets/],
+    [{ own: { ...manifest, states: [{}] } }, /runs depend on states/],
+    [{ failing: new Error('no network') }, /no network/],
+    [{ onWasm: () => Promise.reject(new Error('no memory')) }, /no memory/],
+  ];
+  for (const [given, reason] of cases) {
+    const state = watched(t, { onGpu: overflown, ...given });
+    await Promise.all([state.judge(x), state.judge(x)]);
+    assert.equal(state.warnings.callCount(), 1);
+    const [message] = state.warnings.calls[0].arguments;
+    assert.match(message, /^output "y" has elements that are not finite on webgpu \(A GPU\), and the inputs are; /);
+    assert.match(message, reason);
+    assert.deepEqual([state.watch.on, state.watch.info.verified.nonFinite], [false, 'unchecked']);
+    t.mock.restoreAll();
+  }
+});
+
+test('an abort ends a run that is looked into', async (t) => {
+  for (const end of ['signal', 'life']) {
+    let looking = () => {};
+    const begun = new Promise((resolve) => {
+      looking = resolve;
+    });
+    const onWasm = () => {
+      looking();
+      return new Promise(() => {});
+    };
+    const state = watched(t, { onGpu: overflown, onWasm });
+    const own = new AbortController();
+    const judging = state.judge(x, undefined, own.signal);
+    await begun;
+    (end === 'life' ? state.life : own).abort(new Error('enough'));
+    await assert.rejects(judging, /enough/);
+    await assert.rejects(state.judge(x, undefined, own.signal), /enough/);
+    t.mock.restoreAll();
+  }
+});
