@@ -7,7 +7,7 @@ import os
 
 import pytest
 from drivers import need_driver
-from effort import Effort, effort_of, leave_to_all, leave_to_ci
+from effort import Effort, effort_of, leave_to_all, leave_to_ci, target_of
 from hypothesis import settings
 from kernel_cache import use_cache_of_this_run
 from webnn_compile.driver.device_target import DeviceTarget
@@ -35,8 +35,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Of a test with the parameter `target`: where it is of no bundle, compiling asks the device for facts."""
-    parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-    row = TARGETS.get(str(parameters.get("target")))
+    row = TARGETS.get(target_of(item))
     if isinstance(row, DeviceTarget) and row.preference is None:
         need_driver(row.name)
 

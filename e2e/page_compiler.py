@@ -18,7 +18,7 @@ from compiled import PAGES
 from devices import DEVICES, has_backend
 from documentation import documented_policy
 from playwright.sync_api import Page
-from server import ISOLATION
+from server import ISOLATION, Site
 from webnn_compile.cli.command import main
 
 SHADERS = ("--host", "js", "--targets", "webgpu,webgl")
@@ -33,6 +33,14 @@ def module_site(folders: pytest.TempPathFactory) -> Path:
     shutil.copytree(PAGES, folder, dirs_exist_ok=True)
     shutil.copytree(built_page(folders), folder / "compile")
     return folder
+
+
+def open_compiler_page(page: Page, site: Site) -> Page:
+    """A page with the compiler, which the tests of a module share: it takes seconds to start."""
+    if not page.url.startswith(site.url) or not page.evaluate("() => globalThis.openCompiler !== undefined"):
+        page.goto(f"{site.url}compile.html")
+        page.wait_for_selector("html[data-ready]", state="attached")
+    return page
 
 
 def command_line(model: Path, out: Path, *options: str | Path) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The page on which one drops a model: what it shows; that it works offline, from a sub-path, under a strict policy."""
+"""The page on which one drops a model, below a sub-path and under a strict policy: what it asks for and shows."""
 
 from __future__ import annotations
 
@@ -6,29 +6,25 @@ import io
 import json
 import re
 import shlex
-import shutil
 import zipfile
 from collections.abc import Iterator
-from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
 from compile_page import built_page
+from compile_page_steps import START, dense_model, drop, enter, numbers, open_site, run_on_file, serve_page, wait
 from decoders.tiny import tiny_decoder
 from digits import MODEL as DIGITS
 from digits import agrees
 from harness import browser_name
 from onnx import TensorProto, helper
 from onnx_models import model, node, random
-from page_compiler import CSP, command_error, command_line, reference_of
+from page_compiler import command_error, command_line, reference_of
 from page_requests import boxes_and_scores
 from playwright.sync_api import Page, expect
-from server import Site, serve
-
-START = 120_000
-"""Milliseconds in which the compiler starts, or a model."""
+from server import Site
 
 
 @pytest.fixture(scope="session")
@@ -38,72 +34,13 @@ def site_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def site(site_folder: Path) -> Iterator[Site]:
-    """Below a sub-path, without the headers that would isolate it: its service worker adds them."""
-    policy = f"{CSP}; img-src 'self' blob: data:"
-    with serve(site_folder, prefix="a/site", headers={"Content-Security-Policy": policy}) as served:
+    with serve_page(site_folder) as served:
         yield served
 
 
 @pytest.fixture
 def opened(page: Page, site: Site) -> Page:
-    """The page with its compiler, which the tests of a module share."""
-    if not page.url.startswith(site.url) or page.get_attribute("body", "data-state") in ("loading", "error"):
-        page.goto(site.url)
-        wait(page, "ready")
-    return page
-
-
-def wait(page: Page, *states: str) -> None:
-    """Waits for one of the states; fails with the page's problem as soon as it shows one in another state."""
-    reached = ", ".join(f"body[data-state={s}]" for s in states)
-    page.wait_for_selector(f"{reached}, #problem:not([hidden])", timeout=START)
-    assert page.get_attribute("body", "data-state") in states, page.inner_text("#problem")
-
-
-def drop(page: Page, *files: Path, state: str = "running") -> None:
-    """Chooses files, and waits for what comes of them."""
-    page.set_input_files("#files", [str(f) for f in files])
-    page.wait_for_selector(f"#card-name:text-is('{files[0].name}')", timeout=START)
-    wait(page, state)
-    page.wait_for_selector("body[data-busy='']", timeout=START)
-
-
-def dense_model(path: Path, first: object = 1) -> Path:
-    weights = np.random.default_rng(1).standard_normal((6, 4)).astype(np.float32)
-    graph = helper.make_graph(
-        [helper.make_node("MatMul", ["x", "w"], ["y"], "dense")],
-        "dense",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [first, 6])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [first, 4])],
-        [onnx.numpy_helper.from_array(weights, "w")],
-    )
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
-    return path
-
-
-def enter(page: Page, field: str, number: str) -> None:
-    """Types, since `fill` appends to a field of numbers in Firefox."""
-    page.click(field)
-    page.keyboard.press("Control+A")
-    page.keyboard.type(number)
-
-
-def numbers(shown: str, name: str) -> list[float]:
-    """The numbers behind a name in the text of an output."""
-    found = re.search(rf"^{name}\s+(.*)", shown, re.MULTILINE)
-    assert found, shown
-    return [float(n) for n in re.findall(r"-?[\d.]+(?:e-?\d+)?", found[1])]
-
-
-def run_on_file(page: Page, values: np.ndarray, path: Path, name: str) -> None:
-    """Runs the model on a file of NumPy's as the input of that name."""
-    np.save(path, values)
-    page.check("#how-tensors")
-    page.select_option(f"select[data-input='{name}']", "file")
-    page.set_input_files(f"input[data-input='{name}']", str(path))
-    runs = int(page.get_attribute("#results", "data-runs") or 0)
-    page.click("#run")
-    page.wait_for_selector(f"#results[data-runs='{runs + 1}']", timeout=START)
+    return open_site(page, site)
 
 
 def test_a_dropped_model_runs_and_reads_a_digit(opened: Page, tmp_path: Path) -> None:
@@ -448,127 +385,3 @@ def test_a_search_is_shown_and_can_be_stopped(opened: Page, tmp_path: Path) -> N
     opened.wait_for_selector("body[data-state=running][data-busy='']", timeout=START)
     expect(opened.locator("#tune-note")).to_contain_text("trial")
     expect(opened.locator("#problem")).to_be_hidden()
-
-
-def test_a_second_visit_needs_no_network(opened: Page, site: Site, tmp_path: Path) -> None:
-    drop(opened, dense_model(tmp_path / "before.onnx"))
-    site.faults["*"] = "refuse"
-    try:
-        opened.goto("about:blank")
-        opened.goto(site.url)
-        wait(opened, "ready")
-        drop(opened, dense_model(tmp_path / "after.onnx"))
-    finally:
-        site.faults.clear()
-
-
-@pytest.mark.fresh_page
-def test_large_files_are_fetched_once(page: Page, site: Site) -> None:
-    site.requests.clear()
-    for _ in range(2):
-        page.goto(site.url)
-        wait(page, "ready")
-    large = [r for r in site.requests if re.search(r"\.(zip|wasm)$", r)]
-    assert sorted(r.rpartition("/")[2].partition("-")[0] for r in large) == [
-        "compiler",
-        "pyodide.asm.wasm",
-        "python_stdlib.zip",
-    ]
-
-
-@pytest.mark.fresh_page
-def test_a_wrong_answer_is_not_kept(page: Page, site: Site) -> None:
-    site.faults["compiler-*.zip"] = "html"
-    try:
-        page.goto(site.url)
-        wait(page, "error")
-        assert "is not the file that was built" in page.inner_text("#problem")
-    finally:
-        site.faults.clear()
-    page.click("#again")
-    wait(page, "ready")
-
-
-def without_module(page: Path, name: str) -> None:
-    """Takes a module out of the compiler's archive of a page's folder."""
-    (archive,) = page.glob("compiler-*.zip")
-    with zipfile.ZipFile(archive) as packed:
-        entries = [(entry, packed.read(entry)) for entry in packed.infolist()]
-    assert name in [entry.filename for entry, _ in entries]
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
-        for entry, data in entries:
-            if entry.filename != name:
-                packed.writestr(entry, data)
-    data = archive.read_bytes()
-    listed = json.loads((page / "files.json").read_text())
-    (own,) = (file for file in listed["files"] if file["name"] == archive.name)
-    own |= {"bytes": len(data), "sha256": sha256(data).hexdigest()}
-    (page / "files.json").write_text(json.dumps(listed))
-
-
-@pytest.mark.fresh_page
-@pytest.mark.parametrize(
-    ("module", "state", "problem"),
-    [
-        ("graph/ir", "error", "the compiler does not start: .*ModuleNotFoundError: No module named '{}'"),
-        ("glsl/lower", "described", r"ModuleNotFoundError in phase 'optimise \(webgl\)': No module named '{}' \("),
-    ],
-)
-def test_a_module_that_is_missing_is_an_error_on_the_page(
-    page: Page, site_folder: Path, tmp_path: Path, module: str, state: str, problem: str
-) -> None:
-    """Whether the compiler's start imports it or a compilation."""
-    folder = tmp_path / "site"
-    shutil.copytree(site_folder, folder)
-    without_module(folder, f"webnn_compile/{module}.pyc")
-    with serve(folder) as own:
-        page.goto(own.url)
-        wait(page, "ready", "error")
-        page.set_input_files("#files", str(DIGITS))
-        text = re.compile(problem.format(f"webnn_compile.{module}".replace("/", ".")), re.DOTALL)
-        expect(page.locator("#problem")).to_have_text(text, timeout=START)
-        assert page.get_attribute("body", "data-state") == state
-        page.goto("about:blank")
-
-
-def test_exceptions_that_no_caller_meets_are_shown(opened: Page) -> None:
-    problem = opened.locator("#problem")
-    opened.evaluate("() => { Promise.reject(new Error('a rejection')); }")
-    expect(problem).to_have_text("a rejection")
-    opened.evaluate("() => { setTimeout(() => { throw new Error('an exception'); }); }")
-    expect(problem).to_contain_text("an exception")
-    opened.goto("about:blank")
-
-
-@pytest.mark.fresh_page
-def test_a_new_build_that_does_not_arrive_leaves_the_old_one(page: Page, site_folder: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "site"
-    for name in ("first", "second"):
-        shutil.copytree(site_folder, folder / name)
-    with serve(folder) as own:
-        page.goto(f"{own.url}first/")
-        wait(page, "ready")
-        page.goto(f"{own.url}second/")
-        wait(page, "ready")
-        (archive,) = (folder / "first").glob("compiler-*.zip")
-        text = (folder / "first" / "files.json").read_text()
-        (folder / "first" / "files.json").write_text(text.replace(archive.name, "compiler-0123456789ab.zip"))
-        own.faults["compiler-0123456789ab.zip"] = "break"
-        page.goto(f"{own.url}first/")
-        wait(page, "error")
-        own.faults.clear()
-        own.faults["*"] = "refuse"
-        for name in ("first", "second"):
-            page.goto("about:blank")
-            page.goto(f"{own.url}{name}/")
-            wait(page, "ready")
-
-
-@pytest.mark.fresh_page
-def test_where_nothing_is_kept_the_page_works_without_a_search(page: Page, site: Site, tmp_path: Path) -> None:
-    page.add_init_script("Object.defineProperty(navigator, 'serviceWorker', { value: undefined });")
-    page.goto(site.url)
-    wait(page, "ready")
-    drop(page, dense_model(tmp_path / "dense.onnx"))
-    assert page.is_disabled("#tune")
-    assert "isolated" in page.inner_text("#tune-note")

@@ -49,6 +49,10 @@ SPECIAL_ROWS: Mapping[Effort, Mapping[str, int]] = {
 }
 """By target: of the rows with NaN, infinities and the ends of integers every so many; none of other targets."""
 
+TARGETS: Mapping[Effort, Mapping[str, int]] = {"ci": {"opencl": 3, "cuda": 4, "c": 2}}
+"""By target: of all other tests with the parameter `target` every so many, where not all run. Other compilers take most
+of their time, or an emulation of the device."""
+
 PROVED_ROWS: Mapping[Effort, int] = {"check": 8, "ci": 4, "all": 1}
 """Every so many rows whose accesses are proved for all targets (`test_kernel_bounds`)."""
 
@@ -188,7 +192,9 @@ IN_TURN = (
     "e2e/test_canaries.py",
     "e2e/test_compile_in_page.py",
     "e2e/test_compile_page.py",
+    "e2e/test_compile_page_visits.py",
     "e2e/test_compiled_losses.py",
+    "e2e/test_compiler_starts_and_ends.py",
     "e2e/test_device_losses.py",
     "e2e/test_device_page.py",
     "e2e/test_device_generate.py",
@@ -272,6 +278,11 @@ def network_runs(network: str, backend: str, effort: Effort) -> bool:
     return effort == "all" or every_nth_row(f"{network}-{backend}", NETWORKS_ON_BACKENDS.get(backend, 1))
 
 
+def target_of(item: pytest.Item) -> str:
+    """The test's parameter `target`; "None" where it has none."""
+    return str(getattr(getattr(item, "callspec", None), "params", {}).get("target"))
+
+
 def effort_of(config: pytest.Config) -> Effort:
     return cast(Effort, config.getoption("effort"))
 
@@ -295,7 +306,9 @@ def leave_to_all(items: list[pytest.Item]) -> tuple[list[pytest.Item], list[pyte
     chosen: list[pytest.Item] = []
     left: list[pytest.Item] = []
     for item in items:
-        runs = every_nth_row(item.nodeid, SAMPLED.get(_function(item), 1)) and _has_its_turn(item.nodeid)
+        of_target = TARGETS["ci"].get(target_of(item), 1) if item.get_closest_marker("every_row") is None else 1
+        n = max(SAMPLED.get(_function(item), 1), of_target)
+        runs = every_nth_row(item.nodeid, n) and _has_its_turn(item.nodeid)
         (chosen if runs else left).append(item)
     return chosen, left
 

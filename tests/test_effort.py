@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 
 import effort
 import pytest
@@ -14,6 +15,7 @@ from effort import (
     MANY_KERNELS,
     ROWS_OF_BACKENDS,
     SAMPLED,
+    TARGETS,
     every_nth_row,
     leave_to_all,
     leave_to_ci,
@@ -72,9 +74,10 @@ def test_what_is_left_out_exists() -> None:
 class Item:
     """The attributes of a test that the choice reads."""
 
-    def __init__(self, nodeid: str, mark: str = "") -> None:
+    def __init__(self, nodeid: str, mark: str = "", target: str | None = None) -> None:
         self.nodeid = nodeid
         self.get_closest_marker = {mark: mark}.get
+        self.callspec = SimpleNamespace(params={} if target is None else {"target": target})
 
 
 def test_ci_runs_a_test_of_browsers_that_take_turns_in_one() -> None:
@@ -86,6 +89,16 @@ def test_ci_runs_a_test_of_browsers_that_take_turns_in_one() -> None:
     assert {*both, *others} <= {*chosen}
     assert all(len({*pair} & {*chosen}) == 1 for pair in tests.values())
     assert 10 <= sum("firefox" in item.nodeid for item in left) <= 30
+
+
+def test_ci_takes_one_in_so_many_tests_of_targets_with_slow_compilers() -> None:
+    rows = [Item(f"tests/a.py::test_rows[{i}-cuda]", "every_row", "cuda") for i in range(80)]
+    natives = [Item(f"tests/a.py::test_many[{i}-native]", target="native") for i in range(80)]
+    slow = {t: [Item(f"tests/a.py::test_many[{i}-{t}]", target=t) for i in range(80)] for t in TARGETS["ci"]}
+    chosen, _ = leave_to_all([*rows, *natives, *(item for items in slow.values() for item in items)])  # type: ignore[list-item]
+    assert {*rows, *natives} <= {*chosen}
+    for name, items in slow.items():
+        assert 0.5 < len({*chosen} & {*items}) / (80 / TARGETS["ci"][name]) < 1.6, name
 
 
 def test_check_takes_one_in_eight_of_many_parameter_sets() -> None:
