@@ -84,12 +84,12 @@ TRIPLES: Mapping[Effort, int] = {"check": 48, "ci": 200, "all": 2000}
 
 PROGRAMS: Mapping[Effort, Mapping[str, int]] = {
     "check": {"native": 4},
-    "ci": {"native": 10, "c": 2, "opencl": 2},
+    "ci": {"native": 8, "c": 1, "opencl": 1},
     "all": {},
 }
 """By target: so many random programs with control flow, and as many without it (`test_random_programs`)."""
 
-FEW_PROGRAMS: Mapping[Effort, int] = {"check": 1, "ci": 5, "all": 250}
+FEW_PROGRAMS: Mapping[Effort, int] = {"check": 1, "ci": 4, "all": 250}
 """On the other targets."""
 
 QUANTA: Mapping[Effort, Mapping[str, int]] = {
@@ -142,13 +142,17 @@ SAMPLED: Mapping[str, int] = {
     "e2e/test_tune.py::test_a_search_is_interrupted_resumed_and_used": 5,
     "tests/c/test_op_table_in_c.py::test_operator": 2,
     "tests/cli/test_command_line.py::test_dump_after_every_stage": 3,
+    "tests/compile_page/test_answer.py::test_states_are_those_of_the_command_line": 3,
+    "tests/docs/test_blocks.py::test_commands": 2,
     "tests/frontends/test_caffe.py::test_layer": 8,
     "tests/frontends/test_caffe.py::test_layer_as_opencv_has_it": 8,
+    "tests/frontends/test_coreml_networks.py::test_layers": 2,
+    "tests/frontends/test_coreml_programs.py::test_operations": 2,
     "tests/frontends/test_estimators.py::test_results_are_those_of_onnxruntime": 6,
     "tests/frontends/test_keras.py::test_as_tensorflow_js": 2,
     "tests/frontends/test_keras.py::test_layer": 6,
-    "tests/frontends/test_tensorflow_operators.py::test_operator": 6,
     "tests/frontends/test_mxnet.py::test_operator": 8,
+    "tests/frontends/test_tensorflow_operators.py::test_operator": 6,
     "tests/frontends/test_tflite_networks.py::test_network": 8,
     "tests/generation/test_generate.py::test_tokens_are_those_of_the_reference": 2,
     "tests/gpu/test_extremes.py::test_extremes": 2,
@@ -178,7 +182,11 @@ SAMPLED: Mapping[str, int] = {
     "tests/test_long_sums.py::test_long_sums": 5,
     "tests/test_models.py::test_agrees_with_onnxruntime": 3,
     "tests/test_prepared_constants.py::test_what_is_shipped_and_results": 2,
+    "tests/test_quantised_models.py::test_keyword_spotting": 2,
     "tests/test_quantised_models.py::test_results_are_within_a_step": 4,
+    "tests/test_records_in_builds.py::test_results_by_records": 2,
+    "tests/test_stages.py::test_stages": 2,
+    "tests/test_state_windows.py::test_decoders_as_exporters_write_them": 4,
     "tests/test_states.py::test_runs_find_what_those_before_have_left": 3,
     "tests/test_states.py::test_states_are_saved_and_loaded_forked_and_reset": 2,
 }
