@@ -217,10 +217,16 @@ def test_states_and_generating(opened: Page, tmp_path: Path) -> None:
     opened.fill("#given", "attention_mask")
     opened.check("#generate")
     opened.fill("#generate-settings", "top=2")
+    enter(opened, "#max-seconds", "600")
+    enter(opened, "#compile-memory", "0.001")
+    opened.click("#compile")
+    expect(opened.locator("#problem")).to_contain_text("--compile-memory allows 1000 bytes", timeout=START)
+    enter(opened, "#compile-memory", "500")
     opened.click("#compile")
     wait(opened, "running")
     opened.wait_for_selector("body[data-busy='']", timeout=START)
     options = "--state 'past_key_values.*=present.*' --given attention_mask --generate top=2"
+    options += " --max-seconds 600 --compile-memory 500000000"
     command = opened.inner_text("#command")
     assert command.endswith(options)
     assert [opened.is_visible(f"#outputs [data-output={name}]") for name in ("token", "top_ids")] == [True, True]
@@ -228,6 +234,14 @@ def test_states_and_generating(opened: Page, tmp_path: Path) -> None:
     assert opened.locator("[data-dimension]").evaluate_all("(all) => all.map((one) => one.dataset.dimension)") == [
         "seq"
     ]
+    for field in ("#given", "#max-seconds", "#compile-memory"):
+        opened.fill(field, "")
+    enter(opened, "#state-window", "30")
+    opened.click("#compile")
+    options = "--state 'past_key_values.*=present.*' --state-window 30 --generate top=2"
+    expect(opened.locator("#command")).to_have_text(re.compile(f" {re.escape(options)}$"), timeout=START)
+    wait(opened, "running")
+    opened.wait_for_selector("body[data-busy='']", timeout=START)
     drop(opened, dense_model(tmp_path / "dense.onnx"))
     assert opened.inner_text("#command").endswith("--targets webgpu,webgl")
     opened.click("#options summary")

@@ -1,7 +1,7 @@
 // The options of a compilation, its button, its progress by phases.
 
 import { createAnswerFields } from './answer_fields.js';
-import { element, make, showFacts, showRows, tableRow } from './elements.js';
+import { element, make, numberIn, showFacts, showRows, tableRow } from './elements.js';
 import { backendName, count, duration, percent, size, some } from './format.js';
 import { createSizeFields } from './free_sizes.js';
 import { createInputFormats } from './input_formats.js';
@@ -14,6 +14,7 @@ import { createStateFields } from './state_fields.js';
  * @property {Record<string, import('./types.js').Dim>} dims
  * @property {string[]} [states] pairs, none where it is empty, those of usual names where it is left out
  * @property {string[]} given inputs that runs are given though they follow from states
+ * @property {number} [stateWindow] rows that states keep
  * @property {boolean | string} generate whether runs give tokens, and how
  * @property {Record<string, import('./types.js').Format>} pictures formats by input
  * @property {Record<string, import('./types.js').Format>} sounds
@@ -24,6 +25,7 @@ import { createStateFields } from './state_fields.js';
  * @property {'f32' | 'f16'} precision
  * @property {string} [weights] the form of weights in fewer bits
  * @property {boolean} fastMath
+ * @property {{ maxSeconds?: number, compileMemory?: number }} limits of compiling; what is undefined has none
  */
 
 /**
@@ -62,6 +64,10 @@ export function createCompileForm(compile, cancel) {
     precision: element('precision', HTMLSelectElement).value === 'f16' ? 'f16' : 'f32',
     weights: element('weights', HTMLSelectElement).value || undefined,
     fastMath: element('fast-math', HTMLInputElement).checked,
+    limits: {
+      maxSeconds: numberIn(element('max-seconds', HTMLInputElement)),
+      compileMemory: megabytes(numberIn(element('compile-memory', HTMLInputElement))),
+    },
   });
 
   // A field that is not filled in rightly may lie in closed options, where the browser could not show it.
@@ -233,3 +239,6 @@ function larger(bundle, weights, model) {
 
 /** @param {number} seconds less than one */
 const milliseconds = (seconds) => `${(1000 * seconds).toFixed(0)} ms`;
+
+/** @param {number | undefined} count as bytes */
+const megabytes = (count) => (count === undefined ? undefined : Math.round(1e6 * count));

@@ -12,6 +12,9 @@ export function element(id, type) {
   return node;
 }
 
+/** @param {HTMLInputElement} field @returns {number | undefined} undefined where it is empty */
+export const numberIn = ({ valueAsNumber }) => (Number.isNaN(valueAsNumber) ? undefined : valueAsNumber);
+
 /**
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag

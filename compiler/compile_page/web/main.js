@@ -157,11 +157,12 @@ async function compile(choice) {
   const cancel = new AbortController();
   const signal = AbortSignal.any([mine.life.signal, cancel.signal]);
   mine.compiling = cancel;
-  const { answerFiles, ...options } = choice;
+  const { answerFiles, limits, ...options } = choice;
   let compiled;
   try {
     compiled = await compiler.compile([...mine.files, ...answerFiles], {
       ...options,
+      ...limits,
       ...(mine.records ? { records: mine.records } : {}),
       signal,
       onProgress({ phase, ...bytes }) {

@@ -18,7 +18,7 @@ const SECONDS = 60;
  * @returns {Promise<{ records: string } | undefined>} undefined where nothing is faster, or after a failure, both said
  */
 export async function tuneModel({ files, choice, records, life, stop, compiler, workbench, view }) {
-  const { targets: _, answerFiles, ...build } = choice;
+  const { targets: _, limits: __, answerFiles, ...build } = choice;
   /** @type {{ records: string } | undefined} */
   let best;
   let ended = ''; // how, in words; nothing where the model was dropped

@@ -66,7 +66,7 @@ export function createUseIt(fail) {
  */
 function commandFor(file, choice, records) {
   const { shapes, dims, pictures, sounds, answers, labels, targets, precision, weights, fastMath } = choice;
-  const { states, given, generate } = choice;
+  const { states, given, stateWindow, generate, limits } = choice;
   /** @type {string[]} */
   const lines = [];
   /** @type {(option: string, formats: Record<string, import('./types.js').Format>) => string[]} */
@@ -85,6 +85,7 @@ function commandFor(file, choice, records) {
     ...Object.entries(dims).flatMap(([name, dim]) => ['--dim', `${name}=${dimText(dim)}`]),
     ...(states?.length === 0 ? ['none'] : (states ?? [])).flatMap((pair) => ['--state', pair]),
     ...given.flatMap((name) => ['--given', name]),
+    ...(stateWindow === undefined ? [] : ['--state-window', String(stateWindow)]),
     ...(generate === false ? [] : ['--generate', generate === true ? '' : generate]),
     ...formatted('--picture', pictures),
     ...formatted('--sound', sounds),
@@ -93,6 +94,8 @@ function commandFor(file, choice, records) {
     ...(precision === 'f16' ? ['--precision', 'f16'] : []),
     ...(weights ? ['--weights', weights] : []),
     ...(fastMath ? [] : ['--fast-math', 'off']),
+    ...(limits.maxSeconds === undefined ? [] : ['--max-seconds', String(limits.maxSeconds)]),
+    ...(limits.compileMemory === undefined ? [] : ['--compile-memory', String(limits.compileMemory)]),
     ...(records ? ['--records', 'records.jsonl'] : []),
   ];
   return [...lines, parts.map(shellWord).join(' ')].join('\n');
