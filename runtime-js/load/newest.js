@@ -4,11 +4,13 @@
 /** @typedef {import('../values/sizes.js').Dimension} Dimension */
 
 /**
+ * Nothing for a model that keeps all rows: what models may need is there for each in the compile page.
  * @param {readonly Dimension[]} dimensions
  * @param {(scalars: readonly number[]) => Lengths} leftBy the lengths that a run leaves
  */
 function open(dimensions, leftBy) {
   const grown = dimensions.findIndex(({ window }) => window !== undefined);
+  if (grown < 0) return undefined;
   const counted = dimensions.findIndex(({ droppedOf }) => droppedOf !== undefined);
   const { window = 0, multiple } = /** @type {Dimension} */ (dimensions[grown]);
   const { name, most } = /** @type {Dimension} */ (dimensions[counted]);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RunError, UnsupportedError } from '../../runtime-js/errors.js';
+import { newest } from '../../runtime-js/load/newest.js';
 import { states } from '../../runtime-js/load/sessions.js';
 import { sizes } from '../../runtime-js/values/bind_sizes.js';
 
@@ -45,7 +46,7 @@ function setUp(manifest, { held = false, dimensions } = {}) {
   const own = { ...manifest, dimensions: dimensions ?? manifest.dimensions };
   const sessions = states.open({
     manifest: own,
-    ...{ use: () => backend, life: life.signal, info, sizes },
+    ...{ use: () => backend, life: life.signal, info, sizes, newest }, // as in the compile page, whose models may need it
     runIn:
       ({ begin }) =>
       (values, { signal } = {}) =>
