@@ -16,7 +16,7 @@ from digits import MODEL, agrees, images, reference
 from documentation import blocks
 from harness import BEFORE_WORKERS, outcome
 from played_generation import SIZES
-from playwright.sync_api import Page
+from playwright.sync_api import ConsoleMessage, Page
 from server import Site, serve
 from small_decoder import small_decoder
 from tiny_artifact import tiny_weights
@@ -76,11 +76,16 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 def open_anew(page: Page, site: Site, name: str, backend: str) -> list[str]:
-    """As a first visit; the list has the warnings of the console from now on."""
+    """As a first visit; the list has the warnings of the console from now on, without those of WebGL's driver."""
     open_bundle(page, site, name, backend)
     page.evaluate("() => new Promise((done) => { indexedDB.deleteDatabase('webnn-compile').onsuccess = done; })")
     warnings: list[str] = []
-    page.on("console", lambda message: warnings.append(message.text) if message.type == "warning" else None)
+
+    def take(message: ConsoleMessage) -> None:
+        if message.type == "warning" and "GL Driver Message" not in message.text:
+            warnings.append(message.text)
+
+    page.on("console", take)
     return warnings
 
 
@@ -289,12 +294,35 @@ def test_they_are_tried_again_after_a_hundred_runs(page: Page, site: Site, backe
         refused = await outcome(head(model, 2));
       } while (refused.value && performance.now() < until);
       broken = false;
-      return { last, refused: [refused, await outcome(head(model, 2))] };
+      return { last, refused: [refused, await outcome(head(model, 2))], canaries: model.info().canaries };
     """
     found = value(page, script, backend)
+    failed = found["canaries"]["failed"]
+    assert sorted(one["kernel"] for one in failed) == sorted(one.name for one in tiny_program(backend).kernels)
+    assert {(one["backend"], one["action"]) for one in failed} == {(backend, "other-backend")}
     assert found["last"] == expected(2)
     assert [refused["code"] for refused in found["refused"]] == ["wrong-results"] * 2
     assert (len(warnings), "and 2 more" in warnings[0]) == (1, True)
+
+
+@pytest.mark.fresh_page
+def test_what_a_worker_finds_after_a_hundred_runs_is_reported(page: Page, site: Site, backend: str) -> None:
+    """Two kernels fail at their launch 102, when they are tried once more; the third one is launched at load alone."""
+    open_anew(page, site, "tiny", backend)
+    script = """
+      const { breakWorkers } = await import('./broken_device.js');
+      breakWorkers('later', { right: 101 });
+      const model = await bundle.load({ backend: argument, worker: true, canaries: 'all' });
+      const before = model.info().canaries.failed.length;
+      for (let i = 0; i < 100; i++) await head(model, 2);
+      const until = performance.now() + 20_000;
+      while (!model.info().canaries.failed.length && performance.now() < until)
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      const { failed } = model.info().canaries;
+      await model.dispose();
+      return { before, actions: failed.map(({ action }) => action) };
+    """
+    assert value(page, script, backend) == {"before": 0, "actions": ["other-backend"] * 2}
 
 
 def test_the_bundles_page_shows_them(page: Page, site: Site) -> None:

@@ -60,16 +60,18 @@ import { openStore } from './fetch/keep_files.js';
  * @property {() => GPUDevice | undefined} [device]
  */
 
+/** @typedef {import('./model.js').Progress | { canaries: import('./model.js').CanaryInfo }} Notice progress of the load; after it,
+ *   what came of kernels that were tried once more */
 /**
  * @typedef {object} Backend The exports of its script.
- * @property {(plan: any, notify: (progress: import('./model.js').Progress) => void) => Promise<Session>} start
+ * @property {(plan: any, notify: (notice: Notice) => void) => Promise<Session>} start
  * @property {typeof import('./worker/mailbox.js').mailboxes} [mailboxes] of wasm
  */
 
 /**
  * @param {Backend} backend
  * @param {Plan} plan
- * @param {(progress: import('./model.js').Progress) => void} notify
+ * @param {(notice: Notice) => void} notify
  * @returns {Promise<Session>}
  */
 export async function startSession({ start }, plan, notify) {

@@ -16,6 +16,7 @@ import { tryKernels } from './try_kernels.js';
  * @property {import('../model.js').CanaryInfo} [report]
  * @property {UnsupportedError} [wrong] the end of all runs
  * @property {(run: Promise<unknown>) => void} [onRun] takes each
+ * @property {(report: import('../model.js').CanaryInfo) => void} [onReport] takes each that follows the load
  */
 
 /** The most that canaries take of the time that a load has taken, on software adapters. */
@@ -56,7 +57,9 @@ export async function checkKernels(checks, on, late = false) {
   const unlimited = plan.canaries === 'all' || !isSoftware(device.adapter);
   const ms = unlimited ? Infinity : SHARE * (performance.now() - checks.began);
   const { checked, failed } = await tryKernels(device, program, canaries, ms);
-  const faults = (await knownFaults(checks, on)).filter(({ action }) => action !== GIVEN_UP);
+  const known = (await knownFaults(checks, on)).filter(({ action }) => action !== GIVEN_UP);
+  // One for each kernel: what took its source's place may fail, too.
+  const byKernel = new Map(known.map((fault) => [fault.kernel, fault]));
   for (const canary of failed) {
     const { kernel } = at(launches, canary.launch);
     const { name } = at(kernels, kernel);
@@ -64,9 +67,11 @@ export async function checkKernels(checks, on, late = false) {
     const mended = again && !(await tryKernels(device, program, [canary], Infinity)).failed.length;
     const action = mended ? 'without-subgroups' : GIVEN_UP;
     const nodes = new Set(launches.filter((one) => one.kernel === kernel).flatMap((one) => one.nodes));
-    faults.push({ kernel: name, nodes: [...nodes], backend: plan.backend, action });
+    byKernel.set(name, { kernel: name, nodes: [...nodes], backend: plan.backend, action });
   }
+  const faults = [...byKernel.values()];
   checks.report = { checked, skipped: canaries.length - checked, failed: faults };
+  checks.onReport?.(checks.report);
   if (failed.length || checked === canaries.length) await note(checks, on, faults);
   checks.wrong = refusal(on, faults);
   if (failed.length) console.warn(checks.wrong?.message ?? say(on, faults));

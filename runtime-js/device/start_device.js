@@ -27,7 +27,7 @@ import { isSoftware } from './software_adapter.js';
 /**
  * @param {import('./device_program.js').Open} open
  * @param {import('./device_program.js').DevicePlan} plan
- * @param {(progress: import('../model.js').Progress) => void} notify
+ * @param {(notice: import('../start_session.js').Notice) => void} notify
  * @returns {Promise<import('../start_session.js').Session>}
  */
 export async function startDevice(open, plan, notify) {
@@ -62,7 +62,10 @@ export async function startDevice(open, plan, notify) {
   if (runsAhead({ device, plan, program })) Object.assign(facts, { ahead: true });
   // </generate>
   // <canaries>
-  if (state.checks) Object.assign(facts, { canaries: state.checks.report });
+  if (state.checks) {
+    Object.assign(facts, { canaries: state.checks.report });
+    state.checks.onReport = (canaries) => notify({ canaries });
+  }
   // </canaries>
   return {
     facts,

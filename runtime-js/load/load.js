@@ -74,10 +74,18 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   );
   if (signal?.aborted) throw reasonOf(signal);
   // A fault of the caller's own function is reported as such and spoils no load.
-  /** @param {import('../model.js').Progress} progress */
-  const notify = (progress) => {
+  /** @param {import('../start_session.js').Notice} notice */
+  const notify = (notice) => {
+    // <canaries>
+    if ('canaries' in notice) {
+      const { failed = [] } = info.canaries ?? {};
+      const others = failed.filter(({ backend }) => backend !== info.backend); // given up before
+      info.canaries = { ...notice.canaries, failed: [...others, ...notice.canaries.failed] };
+      return;
+    }
+    // </canaries>
     try {
-      onProgress(progress);
+      onProgress(/** @type {import('../model.js').Progress} */ (notice));
     } catch (error) {
       (globalThis.reportError ?? console.error)(error); // Node.js has none
     }

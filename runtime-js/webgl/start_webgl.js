@@ -22,13 +22,13 @@ import { tryLaunch } from './webgl_trials.js';
 
 /** @typedef {import('./webgl_state.js').State} State */
 
-/** @param {import('../device/device_program.js').DevicePlan} plan @param {(progress: import('../model.js').Progress) => void} onProgress */
-export async function startWebgl(plan, onProgress) {
-  if (!plan.hardware) return startDevice(open, plan, onProgress);
+/** @param {import('../device/device_program.js').DevicePlan} plan @param {(notice: import('../start_session.js').Notice) => void} notify */
+export async function startWebgl(plan, notify) {
+  if (!plan.hardware) return startDevice(open, plan, notify);
   const { gl, adapter, release } = acquireContext();
   try {
     await requireHardware(adapter, () => prepareTrial(gl));
-    return await startDevice(open, plan, onProgress);
+    return await startDevice(open, plan, notify);
   } finally {
     release();
   }

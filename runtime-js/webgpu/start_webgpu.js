@@ -16,13 +16,13 @@ import { recompile, tryLaunch } from './webgpu_trials.js';
 
 /** @typedef {import('./webgpu_state.js').State} State */
 
-/** @param {import('../device/device_program.js').DevicePlan} plan @param {(progress: import('../model.js').Progress) => void} onProgress */
-export async function startWebgpu(plan, onProgress) {
+/** @param {import('../device/device_program.js').DevicePlan} plan @param {(notice: import('../start_session.js').Notice) => void} notify */
+export async function startWebgpu(plan, notify) {
   if (plan.hardware) {
     const adapter = await requestAdapter();
     await requireHardware(nameOf(adapter.info), () => prepareTrial(adapter));
   }
-  return startDevice(open, plan, onProgress);
+  return startDevice(open, plan, notify);
 }
 
 /** @type {import('../device/device_program.js').Open} */

@@ -15,7 +15,7 @@ import { startSession } from '../start_session.js';
 /**
  * @typedef {{ threads: number } | { join: import('./start_threads.js').PoolStart }} ToPool no threads: they end
  * @typedef {{ alive: true } | ToPool
- *   | { progress: import('../model.js').Progress }
+ *   | { progress: import('../start_session.js').Notice }
  *   | { started: Session['facts'], mailbox?: import('./mailbox.js').Mailbox }
  *   | { failed: import('../errors.js').PlainError, run?: number }
  *   | { run: number, results: unknown[], shapes: (readonly number[] | undefined)[], bytes: ArrayBuffer }} Reply `bytes` goes
@@ -70,7 +70,7 @@ async function begin(plan) {
     const message = `the worker started no session: nothing happened there for ${seconds(plan.timeout)}; ${hint}`;
     reply({ failed: packError(new WorkerError('start', message)) });
   });
-  /** @param {import('../model.js').Progress} progress */
+  /** @param {import('../start_session.js').Notice} progress */
   const notify = (progress) => {
     onActivity();
     reply({ progress });

@@ -13,7 +13,7 @@ import * as workers from './workers.js';
 
 /**
  * @param {PlainPlan} plan
- * @param {(progress: import('../model.js').Progress) => void} onProgress
+ * @param {(notice: import('../start_session.js').Notice) => void} onProgress
  * @param {AbortSignal} [signal] ends the start
  * @returns {Promise<import('../start_session.js').Session>}
  */
