@@ -201,6 +201,7 @@ def build_bundle(
     coop_coep: bool = False,
     golden: bool = True,
     canaries: bool = True,
+    check_kernels: bool = False,
     report: str | Path | None = None,
     force: bool = False,
     dims: Mapping[str, DimLike] | None = None,
@@ -239,9 +240,10 @@ def build_bundle(
     `targets` are of "webgpu", "webgl" and "wasm", by default all. `packaging` is the form of the folder, as of
     --format, --single-file, --base-url and --compress; `coop_coep` adds what makes a page cross-origin isolated, and
     `golden` results by which the bundle's page tests each backend, `canaries` launches by which GPUs show at load that
-    they compute rightly. `report` is the file of the report's page, .html;
-    `force` replaces a bundle that is there. `page_memory`, in bytes, is what the model may take in a page. The other
-    options are those of `compile`, and `gpu_tiles` that of the command line. Raises InputError and UnsupportedError.
+    they compute rightly, `check_kernels` what `model.check` compares a GPU's launches with. `report` is the file of the
+    report's page, .html; `force` replaces a bundle that is there. `page_memory`, in bytes, is what the model may take
+    in a page. The other options are those of `compile`, and `gpu_tiles` that of the command line. Raises InputError and
+    UnsupportedError.
     """
     general: ModelOptions = {
         "example_inputs": example_inputs,
@@ -271,6 +273,7 @@ def build_bundle(
         coop_coep=coop_coep,
         golden=golden and out is not None,
         canaries=canaries,
+        check_kernels=check_kernels,
         packaging=packaging,
         force=force,
         cache=cache,

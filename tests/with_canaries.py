@@ -1,4 +1,5 @@
-"""Device programs with canaries, and the names of kernels that a device computes wrongly."""
+"""Models whose kernels are checked, device programs with canaries, and the names of kernels that a device computes
+wrongly."""
 
 from __future__ import annotations
 
@@ -6,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import onnx
 from drivers import need_driver
+from onnx_models import model, node, random
 from webnn_compile.canaries.check_canaries import check_canaries
 from webnn_compile.canaries.make_canaries import make_canaries
 from webnn_compile.driver.device_target import DeviceTarget
@@ -17,6 +20,7 @@ from webnn_compile.driver.targets import TARGETS
 from webnn_compile.driver.work import Work
 from webnn_compile.frontends.model_inputs import model_inputs
 from webnn_compile.gpu.compile_for_device import compile_for_device
+from webnn_compile.gpu.plan_for_device import DevicePlan
 from webnn_compile.pipeline.weights import Weights
 from webnn_compile.program.device_program import DeviceProgram
 from webnn_compile.system.cache import Cache
@@ -24,8 +28,38 @@ from webnn_compile.system.cache import Cache
 DRIVERS = ("webgpu", "webgl", "opencl")
 
 
+def network() -> onnx.ModelProto:
+    """Convolutions, one by Winograd's algorithm, a sum of inputs, a pool, a product, and a softmax; odd shapes."""
+    nodes = [
+        node("Conv", ["x", "w0", "b0"], ["c0"], strides=[2, 2], pads=[1, 1, 1, 1]),
+        node("Relu", ["c0"], ["r0"]),
+        node("Conv", ["r0", "w1", "b1"], ["c1"], pads=[1, 1, 1, 1]),
+        node("Add", ["c1", "r0"], ["s"]),
+        node("Sigmoid", ["s"], ["g"]),
+        node("MaxPool", ["g"], ["p"], kernel_shape=[2, 2], strides=[2, 2]),
+        node("Flatten", ["p"], ["f"]),
+        node("Gemm", ["f", "w2", "b2"], ["z"], transB=1),
+        node("Softmax", ["z"], ["y"]),
+    ]
+    shapes = {"w0": (18, 3, 3, 3), "b0": (18,), "w1": (18, 18, 3, 3), "b1": (18,), "w2": (11, 18 * 7 * 6), "b2": (11,)}
+    return model(nodes, {"x": (1, 3, 29, 25)}, ["y"], {name: random(shape) for name, shape in shapes.items()})
+
+
+def rows() -> onnx.ModelProto:
+    """Attention over a varying number of rows, and a mean of them."""
+    nodes = [
+        node("MatMul", ["x", "w"], ["q"]),
+        node("Transpose", ["q"], ["k"], perm=[0, 2, 1]),
+        node("MatMul", ["q", "k"], ["scores"]),
+        node("Softmax", ["scores"], ["shares"]),
+        node("MatMul", ["shares", "x"], ["mixed"]),
+        node("ReduceMean", ["mixed", "axis"], ["y"], keepdims=0),
+    ]
+    return model(nodes, {"x": ("n", "rows", 9)}, ["y"], {"w": random((9, 9)), "axis": np.asarray([1])}, 18)
+
+
 def program_of(
-    model: onnx.ModelProto,
+    given: onnx.ModelProto,
     target: str,
     dims: Mapping[str, Any] | None = None,
     *,
@@ -35,14 +69,27 @@ def program_of(
 ) -> DeviceProgram:
     """The program for a target of this machine's drivers; the test is skipped where it has none."""
     need_driver(target)
+    return planned(given, target, dims, precision=precision, states=states, cache=cache)[1]
+
+
+def planned(
+    given: onnx.ModelProto,
+    target: str,
+    dims: Mapping[str, Any] | None = None,
+    *,
+    precision: str = "f32",
+    states: Sequence[str] | None = None,
+    cache: Cache | None = None,
+) -> tuple[DevicePlan, DeviceProgram]:
+    """The plan of a program, and the program; no driver is needed."""
     row = TARGETS[target]
     assert isinstance(row, DeviceTarget)
     options = Options(model_inputs(dims=dims, states=states), precision=precision)
     work = Work("model", options, Cache(None) if cache is None else cache, lambda _: None)
-    lowered = row.lower(optimise_model(import_graph(model.SerializeToString(), work), work), work)
+    lowered = row.lower(optimise_model(import_graph(given.SerializeToString(), work), work), work)
     plan = row.plan(lowered, Weights(), work)
     program = compile_for_device(lowered, plan)
-    return replace(program, canaries=make_canaries(plan, program, work.cache))
+    return plan, replace(program, canaries=make_canaries(plan, program, work.cache))
 
 
 def checked_kernels(program: DeviceProgram) -> list[str]:

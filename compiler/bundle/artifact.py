@@ -87,10 +87,13 @@ class HostArtifact:
 
 @dataclass(frozen=True, slots=True)
 class DeviceArtifact:
-    """The model for a GPU. `host` runs the segments of HostCalls, and is None for a program without them."""
+    """The model for a GPU. `host` runs the segments of HostCalls, and is None for a program without them;
+    `references` are a module with which a page compares launches, empty without `--check-kernels`: it has a segment for
+    each kernel that has one, and a custom section that says which (`render_references`)."""
 
     program: DeviceProgram
     host: HostArtifact | None = None
+    references: bytes = field(default=b"", repr=False)
 
     @property
     def backend(self) -> str:

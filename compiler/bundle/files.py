@@ -15,6 +15,7 @@ Kind = Literal[
     "runtime",
     "program",
     "wasm",
+    "check",
     "weights",
     "labels",
     "tokenizer",

@@ -168,8 +168,12 @@ def _device(name: str, part: DeviceArtifact) -> tuple[Fields, list[BundleFile]]:
         "products": count_products(part.program.work),
         "program": _file(program),
     }
+    files = [program]
+    if part.references:
+        files.append(hashed_file("references", "wasm", part.references, "check"))
+        fields["references"] = _file(files[-1])
     if host is None:
-        return fields, [program]
+        return fields, files
     memory = place_memory(name, host.heap_base, host.weights_bytes + host.prepared_bytes, host.arena_bytes)
     module = hashed_file("host", "wasm", host.module, "wasm")
     fields["host"] = {
@@ -178,7 +182,7 @@ def _device(name: str, part: DeviceArtifact) -> tuple[Fields, list[BundleFile]]:
         "weights": {"offset": host.weights_offset, "bytes": host.weights_bytes},
         "prepare": host.prepare,
     }
-    return fields, [program, module]
+    return fields, [*files, module]
 
 
 def _memory(layout: MemoryLayout) -> Fields:

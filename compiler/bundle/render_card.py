@@ -19,6 +19,7 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
     ("wasm", "WebAssembly"),
     ("program", "programs of GPUs and names of kernels"),
     ("tokenizer", "tokenizers"),
+    ("check", "WebAssembly that model.check alone fetches"),
 )
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 

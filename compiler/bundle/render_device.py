@@ -186,12 +186,13 @@ def _constant(c: Constant, name: str) -> dict[str, Any]:
         "dtype": str(c.dtype),
     }
     if c.dimensions is not None:
-        entry["digits"] = _digits(c.dimensions)
+        entry["digits"] = render_dimensions(c.dimensions)
         entry["limits"] = list(c.limits)
     return entry
 
 
-def _digits(dimensions: Sequence[CopyDimension]) -> list[list[int]]:
+def render_dimensions(dimensions: Sequence[CopyDimension]) -> list[list[int]]:
+    """Dimensions of a strided copy, as `arrange.js` takes them."""
     return [[d.extent, d.stride, d.axis, d.weight] for d in dimensions]
 
 
@@ -206,7 +207,7 @@ def _canary(c: Canary) -> dict[str, Any]:
     if c.most is not None:
         entry["most"] = c.most
     if c.padding:
-        entry["outside"] = [[p.argument, _digits(p.dimensions), list(p.limits)] for p in c.padding]
+        entry["outside"] = [[p.argument, render_dimensions(p.dimensions), list(p.limits)] for p in c.padding]
     return entry
 
 

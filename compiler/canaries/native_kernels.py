@@ -7,22 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..cpu.compile_for_cpu import compile_for_cpu
-from ..ir.layout import Layout
-from ..ir.nodes import Binary, Const, Kernel, Origin
-from ..ir.rewrite import replace_buffers, walk
+from ..ir.nodes import Binary, Kernel
+from ..ir.rewrite import walk
 from ..ir.scalar_ops import DOTS
 from ..passes.count_work import count_work
-from ..pipeline.lowered import Lowered
-from ..program.dimensions import Dimension
-from ..program.plan_memory import aligned_size
 from ..program.program import read_tensor, segment_entry, write_tensor
-from ..schedule.expand_entries import expand_entries
 from ..system.cache import Cache
-from ..tensor import Tensor
-from ..tensor.fuse import Group
-from ..tensor.place_tensors import Stored
-from ..tensor.program import TensorProgram
+from .kernel_program import kernel_program
 
 Array = np.ndarray
 
@@ -59,71 +50,22 @@ def _is_worth_a_schedule(kernel: Kernel) -> bool:
 
 
 class _Segments:
-    """A program of which each kernel is a segment, over the same memory: they run one after the other."""
+    """A program of which each kernel is a segment: they run one after the other."""
 
     def __init__(self, kernels: Sequence[Kernel], opt_level: int, cache: Cache) -> None:
         from ..execution.native_model import NativeModel
         from ..native.jit import host_target
 
-        self._kernels = kernels
-        parts = [_plain(i, k, opt_level) for i, k in enumerate(kernels)]
-        target = replace(host_target(), registers=REGISTERS)
-        program = compile_for_cpu(_model(parts), target, opt_level=opt_level, cache=cache)
-        each = tuple((i, i + 1) for i in range(len(kernels)))
-        self._model = NativeModel(replace(program, segments=each), cache=cache)
-        specs = {s.name: s for s in (*program.inputs, *program.outputs)}
-        self._specs = [[specs[b.name] for b in k.params] for _, k in parts]
+        self._kernels = kernel_program(kernels, replace(host_target(), registers=REGISTERS), opt_level, cache)
+        self._model = NativeModel(self._kernels.program, cache=cache)
 
     def run(self, number: int, operands: Sequence[Array], before: Array, scalars: Sequence[int]) -> Array:
-        arena, program = self._model.arena, self._model.program
-        *reads, result = self._specs[number]
+        arena = self._model.arena
+        *reads, result = self._kernels.params[number]
         for spec, array in zip(reads, operands, strict=True):
             write_tensor(arena, spec, array)
         write_tensor(arena, result, before)
-        for scalar, value in zip(self._kernels[number].scalars, scalars, strict=True):
-            arena[program.scalars[scalar] :][:4].view(np.int32)[0] = value
+        for offset, value in zip(self._kernels.scalars[number], scalars, strict=True):
+            arena[offset:][:4].view(np.int32)[0] = value
         self._model.call(segment_entry(number))
         return read_tensor(arena, result)
-
-
-def _plain(number: int, kernel: Kernel, opt_level: int) -> tuple[Group, Kernel]:
-    """A kernel over row-major tensors of the shapes of its parameters, none of them constant. Without a schedule its
-    matrices are selections."""
-    now = {
-        b: replace(b, name=f"{number}_{i}", constant=False, layout=Layout.row_major(b.shape))
-        for i, b in enumerate(kernel.params)
-    }
-    *reads, output = (Tensor(b) for b in now.values())
-    group = Group(output, (), Const(0), None, None, tuple(reads), Origin())
-    body = replace_buffers(kernel.body if opt_level else expand_entries(kernel.body), now)
-    return group, replace(kernel, params=tuple(now.values()), body=body)
-
-
-def _model(parts: Sequence[tuple[Group, Kernel]]) -> Lowered:
-    """A model of which all groups use the same memory."""
-    offset: dict[Tensor, int] = {}
-    peak = 0
-    for group, _ in parts:
-        end = 0
-        for t in (*group.reads, group.output):
-            offset[t] = end
-            end += aligned_size(t.buffer.size * t.dtype.bytes)
-        peak = max(peak, end)
-    scalars = dict.fromkeys(s for _, k in parts for s in k.scalars)
-    return Lowered(
-        name="kernels",
-        tensors=TensorProgram(
-            tuple((t.name, t) for group, _ in parts for t in group.reads),
-            tuple((group.output.name, group.output) for group, _ in parts),
-            (),
-            {},
-            dimensions=tuple(Dimension(s.name, s) for s in scalars),
-        ),
-        groups=tuple(group for group, _ in parts),
-        kernels=tuple(k for _, k in parts),
-        layouts={t: Layout.row_major(t.extents) for t in offset},
-        aliases={},
-        stored=Stored({t: t for t in offset}, offset, peak),
-        prepared={},
-        steps=tuple(range(len(parts))),
-    )

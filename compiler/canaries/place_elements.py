@@ -50,7 +50,7 @@ class Place:
 
     def array(self, elements: Array) -> Array:
         """The array, as the naive kernel has it, of which a storage holds `elements`."""
-        if self._is_linear:
+        if self.is_linear:
             return self.packed.pack(elements.reshape(self.shape))
         size = prod(self.shape)
         number = arrange(np.arange(1, size + 1), self.dimensions, self.limits)
@@ -62,10 +62,10 @@ class Place:
     def elements(self, result: Array) -> Array:
         """Elements that a storage holds of a result of the naive kernel; padding is zero."""
         corner = result.reshape(self.packed.physical_shape)[tuple(map(slice, self.shape))].reshape(-1)
-        return corner if self._is_linear else arrange(corner, self.dimensions, self.limits)
+        return corner if self.is_linear else arrange(corner, self.dimensions, self.limits)
 
     @property
-    def _is_linear(self) -> bool:
+    def is_linear(self) -> bool:
         return not self.is_padded and all(d.stride == 1 for d in self.dimensions) and len(self.dimensions) < 2
 
 

@@ -178,6 +178,14 @@ def _needed(ctx: click.Context, param: click.Parameter, value: T) -> T:
     show_default=True,
     help="off: GPUs do not show at load that they compute each kernel rightly, and wrong results go unnoticed.",
 )
+@click.option(
+    "--check-kernels",
+    type=click.Choice(["on", "off"]),
+    default="off",
+    show_default=True,
+    help="on: model.check finds the kernels that a GPU computes wrongly on the page's own inputs, by a module of "
+    "WebAssembly that is fetched only then.",
+)
 @bundle_options
 @click.option(
     FLAG,
@@ -223,6 +231,7 @@ def main(
     coop_coep: bool,
     golden: str,
     canaries: str,
+    check_kernels: str,
     packaging: Packaging,
     force: bool,
     no_cache: bool,
@@ -277,6 +286,7 @@ def main(
             "coop_coep": coop_coep,
             "golden": golden == "on",
             "canaries": canaries == "on",
+            "check_kernels": check_kernels == "on",
             "packaging": packaging,
             "force": force,
             "cache": not no_cache,

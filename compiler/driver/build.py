@@ -290,7 +290,14 @@ def _verified_before(model: Source, work: Work, report: Report) -> Artifact:
         return replace(work, options=options, pictures=[], sounds=[], text=[], answers=[], generation=[])
 
     plain = Report(report.model, report.precision, report.cache, report.seconds)
-    make_artifact(model, part(answers=(), generate=None, labels=None, profiles={}, golden=False, canaries=False), plain)
+    nothing: dict[str, Any] = {
+        "labels": None,
+        "profiles": {},
+        "golden": False,
+        "canaries": False,
+        "check_kernels": False,
+    }
+    make_artifact(model, part(answers=(), generate=None, **nothing), plain)
     artifact = make_artifact(model, part(verify=False), report)
     report.comparisons, report.uncompared, report.layers = plain.comparisons, plain.uncompared, plain.layers
     report.references = plain.references

@@ -6,16 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..bundle import DeviceArtifact, HostArtifact
+from ..bundle.render_references import SECTION, render_references
 from ..errors import InputError
 from ..gpu.arithmetic import FLOATS, Arithmetic
 from ..gpu.compile_for_device import compile_for_device
 from ..gpu.partition_host import HostPartition
+from ..gpu.plan_for_device import DevicePlan
 from ..pipeline.lowered import Lowered
 from ..pipeline.plan_kernels import KernelPlan
 from ..pipeline.weights import Weights
 from ..program.device_program import DeviceProgram, HostCall, Launch
 from ..program.program import Program
 from ..system.need_llvm import has_llvm
+from ..wasm.binary import CUSTOM, name, section
 from ..wasm.build_module import build_host
 from .device_target import DeviceTarget
 from .work import Work
@@ -73,8 +76,22 @@ def build_device(target: DeviceTarget, lowered: Lowered, weights: Weights, work:
     if program.host is not None:
         with work.timed("generate code", f"host of {target.name}"):
             host = _host(program.host, weights, work)
-    artifact, halves = DeviceArtifact(program, host), target.stores_halves(work.options)
+    references = b""
+    if work.options.check_kernels:
+        with work.timed("references", target.name):
+            references = _references(plan, program, work)
+    artifact, halves = DeviceArtifact(program, host, references), target.stores_halves(work.options)
     return DeviceBuild(target, artifact, program, plan.partition, plan.kernels, halves, plan.arithmetic)
+
+
+def _references(plan: DevicePlan, program: DeviceProgram, work: Work) -> bytes:
+    """The wasm module with which a page compares launches, with its table."""
+    from ..canaries.make_references import make_references
+
+    own, kernels = make_references(plan, program, work.cache)
+    linked = build_host(own, linker=work.options.linker, cache=work.cache)
+    table = render_references(work.name, kernels, linked.heap_base, own.arena)
+    return linked.module + section(CUSTOM, name(SECTION) + table)
 
 
 def _host(program: Program, weights: Weights, work: Work) -> HostArtifact:

@@ -88,7 +88,7 @@ class Options:
     `variants` of the wasm module: a bundle has both, a device that
     is known needs one. `packaging` is the form of the bundle; with `golden` it has results by which its page checks
     backends, unless `host` is "js". With `canaries` it has launches by which devices show at load that they compute
-    rightly.
+    rightly, with `check_kernels` modules with which a page compares launches on its own inputs.
     """
 
     inputs: ModelInputs = field(default_factory=ModelInputs)
@@ -123,6 +123,7 @@ class Options:
     variants: tuple[str, ...] = VARIANTS
     golden: bool = False
     canaries: bool = False
+    check_kernels: bool = False
     records: tuple[Path, ...] = ()
     for_device: str | None = None
     cpu: str | None = None
@@ -171,6 +172,8 @@ class Options:
             need_llvm("WebAssembly")
         if self.verify:
             need_llvm("--verify")
+        if self.check_kernels:
+            self._check_checked(bundled)
         if self.tokenizers is not None and not self.takes_tokenizers:
             raise InputError(f"--tokenizers {self.tokenizers} is for text: give --text or --answer text, too")
         if self.dumped is not None:
@@ -180,6 +183,20 @@ class Options:
         for package in self._verifying() if self.verify else ():
             if importlib.util.find_spec(package) is None:
                 raise InputError(f"--verify needs the package {package}: pip install 'webnn-compile[verify]'")
+
+    def _check_checked(self, bundled: tuple[str, ...]) -> None:
+        """Checks that a page can compare launches on a GPU."""
+        need_llvm("--check-kernels")
+        on_gpus = [t for t in bundled if not isinstance(TARGETS[t], CpuTarget)]
+        if not set(on_gpus) & set(self.targets):
+            raise InputError(
+                f"--check-kernels compares what GPUs compute, and --targets {','.join(self.targets)} has none: "
+                f"add {' or '.join(on_gpus)}, or leave it out"
+            )
+        if self.packaging.single_file:
+            raise InputError(
+                "--check-kernels adds files that a page fetches when it compares: leave it out with --single-file"
+            )
 
     @property
     def page(self) -> bool:
@@ -224,6 +241,7 @@ class Options:
             ("--base-url", bool(self.packaging.base_url)),
             ("--compress", bool(self.packaging.compress)),
             ("--sign", self.packaging.sign is not None),
+            ("--check-kernels", self.check_kernels),
             (f"--host {self.host}", self.host != HOSTS[0]),
             (f"--wasm-linker {self.linker}", self.linker != "builtin"),
             (f"--gpu-tiles {self.gpu_tiles}", self.gpu_tiles != GPU_TILES[0]),

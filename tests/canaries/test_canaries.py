@@ -20,24 +20,7 @@ from webnn_compile.canaries import make_canaries
 from webnn_compile.errors import InputError
 from webnn_compile.program.device_program import DeviceProgram
 from webnn_compile.system.cache import Cache
-from with_canaries import DRIVERS, checked_kernels, program_of, wrong_kernels
-
-
-def network() -> onnx.ModelProto:
-    """Convolutions, one by Winograd's algorithm, a sum of inputs, a pool, a product, and a softmax; odd shapes."""
-    nodes = [
-        node("Conv", ["x", "w0", "b0"], ["c0"], strides=[2, 2], pads=[1, 1, 1, 1]),
-        node("Relu", ["c0"], ["r0"]),
-        node("Conv", ["r0", "w1", "b1"], ["c1"], pads=[1, 1, 1, 1]),
-        node("Add", ["c1", "r0"], ["s"]),
-        node("Sigmoid", ["s"], ["g"]),
-        node("MaxPool", ["g"], ["p"], kernel_shape=[2, 2], strides=[2, 2]),
-        node("Flatten", ["p"], ["f"]),
-        node("Gemm", ["f", "w2", "b2"], ["z"], transB=1),
-        node("Softmax", ["z"], ["y"]),
-    ]
-    shapes = {"w0": (18, 3, 3, 3), "b0": (18,), "w1": (18, 18, 3, 3), "b1": (18,), "w2": (11, 18 * 7 * 6), "b2": (11,)}
-    return model(nodes, {"x": (1, 3, 29, 25)}, ["y"], {name: random(shape) for name, shape in shapes.items()})
+from with_canaries import DRIVERS, checked_kernels, network, program_of, rows, wrong_kernels
 
 
 @pytest.mark.parametrize("target", DRIVERS)
@@ -46,19 +29,6 @@ def test_right_drivers_pass(target: str) -> None:
     used = {launch.kernel for launch in program.launches}
     assert len(program.canaries) == len(used)
     assert wrong_kernels(program) == []
-
-
-def rows() -> onnx.ModelProto:
-    """Attention over a varying number of rows, and a mean of them."""
-    nodes = [
-        node("MatMul", ["x", "w"], ["q"]),
-        node("Transpose", ["q"], ["k"], perm=[0, 2, 1]),
-        node("MatMul", ["q", "k"], ["scores"]),
-        node("Softmax", ["scores"], ["shares"]),
-        node("MatMul", ["shares", "x"], ["mixed"]),
-        node("ReduceMean", ["mixed", "axis"], ["y"], keepdims=0),
-    ]
-    return model(nodes, {"x": ("n", "rows", 9)}, ["y"], {"w": random((9, 9)), "axis": np.asarray([1])}, 18)
 
 
 OTHERS: dict[str, tuple[Callable[[], onnx.ModelProto], dict[str, Any]]] = {
