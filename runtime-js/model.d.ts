@@ -256,6 +256,41 @@ export interface PassedOver {
   reason: string;
 }
 
+// <check>
+export interface CheckOptions {
+  /** Aborting it rejects the check. */
+  signal?: AbortSignal;
+}
+
+/** Kernel whose result differs from that of WebAssembly on the same operands, at its first launch that does. */
+export interface WrongKernel {
+  /** Its name, and the ONNX nodes that the launch computes, with their operators. */
+  kernel: string;
+  nodes: string[];
+  ops: string[];
+  /** Number of the launch, by which kernels stand in the order of the run. */
+  launch: number;
+  /** The largest difference, relative to the largest magnitude of the result, or of integers in steps; and the most that is allowed. */
+  apart: number;
+  allowed: number;
+}
+
+/** Result of `check`. */
+export interface KernelCheck {
+  /** Distinct kernels whose launches were compared, and their launches, those that prepare weights included. */
+  compared: number;
+  launches: number;
+  /** Kernels that were not: of no reference, or no memory. */
+  skipped: { kernel: string; nodes: string[] }[];
+  /** The largest difference of floats, as `apart`. */
+  largest: number;
+  /** Kernels that are wrong, in the order of the run: the first one spoils the results of those behind it. */
+  wrong: WrongKernel[];
+  /** Outputs of the whole run that are wrong. Where no kernel is, the fault lies between launches. */
+  outputs: { name: string; apart: number; allowed: number }[];
+}
+
+// </check>
 // <canaries>
 /** Kernel that gave wrong results on this machine. */
 export interface KernelFault {
@@ -590,6 +625,14 @@ export interface Model {
    * did not arrive, this rejects, and not `load`.
    */
   profile(inputs: Inputs, options?: ProfileOptions): Promise<KernelTime[]>;
+  // <check>
+  /**
+   * Runs on these inputs, and compares each launch of the GPU with WebAssembly on the same operands, and then the outputs of a run
+   * of the model's own: takes much longer than a run, and as much memory once more. Rejects with an UnsupportedError (code 'check')
+   * where there is nothing to compare.
+   */
+  check(inputs: Inputs, options?: CheckOptions): Promise<KernelCheck>;
+  // </check>
   /** How the model runs, and why so: backend, worker, threads, sizes. */
   info(): Info;
   /** Frees the memory and ends the worker; pending runs reject. */
@@ -619,7 +662,7 @@ export class DownloadError extends ModelError<'network' | 'http' | 'html' | 'sta
 export class IntegrityError extends ModelError<'length' | 'altered'> {}
 /** The browser or the bundle cannot do it. */
 export class UnsupportedError extends ModelError<
-  'abi' | 'backend' | 'limits' | 'simd' | 'compile' | 'memory' | 'signature' | 'verify' | 'wrong-results'
+  'abi' | 'backend' | 'limits' | 'simd' | 'compile' | 'memory' | 'signature' | 'verify' | 'check' | 'wrong-results'
 > {}
 /** The worker did not start, or died. */
 export class WorkerError extends ModelError<'start' | 'crash'> {}

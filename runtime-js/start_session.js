@@ -13,7 +13,7 @@ import { openStore } from './fetch/keep_files.js';
  * @property {number} numbers of a run: the scalars of dimensions, and with states that of the session
  */
 /**
- * @typedef {object} OwnPlan What a session is started from besides; plain data but for `startThreads`, `signal`, `device` and `onActivity`.
+ * @typedef {object} OwnPlan What a session is started from besides; plain data but for `startThreads`, `signal`, `device`, `checking` and `onActivity`.
  * @property {(import('./fetch/fetch_file.js').FileSpec & { offset: number })[]} weights `offset`: bytes into the weights
  * @property {readonly import('./values/sizes.js').Refusal[]} [refusals]
  * @property {number | 'auto'} threads
@@ -28,6 +28,8 @@ import { openStore } from './fetch/keep_files.js';
  * @property {boolean} [hardware] software adapters do not do
  * @property {import('./fetch/keep_files.js').Store} [store]
  * @property {boolean | 'all'} [canaries] whether kernels are checked; all of them
+ * @property {(open: import('./device/device_program.js').Open) => import('./device/device_program.js').Open} [checking] devices whose
+ *   launches are compared, in place of those that are opened
  * @property {boolean} [others] whether another backend can take the place of this one
  */
 /** @typedef {Ports & OwnPlan} Plan */

@@ -198,6 +198,7 @@ IN_TURN = (
     "e2e/test_broken_models.py",
     "e2e/test_bundlers.py",
     "e2e/test_canaries.py",
+    "e2e/test_check_kernels.py",
     "e2e/test_compile_in_page.py",
     "e2e/test_compile_page.py",
     "e2e/test_compile_page_visits.py",

@@ -20,7 +20,7 @@ _PARTS = (
 )
 _PART = re.compile(r"^export (?:\{ (?:\w+ as )?(\w+) \} from .*|const (\w+) = [^;]*;)\n", re.MULTILINE)
 
-_NAMES = "canaries|finite|states|newest|functions|generate|pieces|chat|signature"
+_NAMES = "canaries|trials|check|finite|states|newest|functions|generate|pieces|chat|signature"
 _SECTION = re.compile(r"^ *// <(" + _NAMES + r")>\n(.*?)^ *// </\1>\n", re.MULTILINE | re.DOTALL)
 
 

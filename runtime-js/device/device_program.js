@@ -15,6 +15,7 @@ import { unpackSource } from './unpack_source.js';
  * @property {'webgpu' | 'webgl'} backend
  * @property {FileSpec} program
  * @property {import('./start_host.js').HostPart} [host]
+ * @property {FileSpec} [references] with which launches are compared
  */
 /** @typedef {import('../start_session.js').Plan & DevicePart} DevicePlan */
 /**

@@ -40,6 +40,9 @@ export async function startDevice(open, plan, notify) {
   // <canaries>
   if (plan.canaries) state.checks = openChecks(plan);
   // </canaries>
+  // <check>
+  if (plan.checking) state.open = plan.checking(open);
+  // </check>
   // What is left of a backend that cannot run is given up: the next one needs the bandwidth.
   const program = await withDevice(state, true, () => arriving).finally(files.end);
   Object.assign(state, { ready: true, notify: () => {}, signal: undefined });

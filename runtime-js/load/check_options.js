@@ -115,6 +115,14 @@ export function checkProfileOptions(options) {
   return repeat;
 }
 
+// <check>
+/** @param {import('../model.js').CheckOptions} options */
+export function checkCheckOptions(options) {
+  checkNames('check', options, ['signal']);
+  checkSignal(options.signal);
+}
+// </check>
+
 /** @param {unknown} signal */
 function checkSignal(signal) {
   if (signal !== undefined && tagOf(signal) !== 'AbortSignal')

@@ -291,6 +291,25 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
       // </states>
       return time();
     },
+    // <check>
+    async check(/** @type {unknown} */ values, /** @type {import('../model.js').CheckOptions} */ options = {}) {
+      const { checkLaunches } = await import('../verify/check_launches.js');
+      const { startThreads } = wasmPage;
+      const checked = {
+        ...{ manifest, part, info, fetching, use },
+        /** @param {Pick<import('../start_session.js').OwnPlan, 'checking'>} changes */
+        begin: async (changes) =>
+          startSession(
+            await scriptOf(info.backend, fetching),
+            { ...plan, ...part, startThreads, device, ...changes },
+            () => {},
+          ),
+        /** @param {(data: any[], scalars: number[]) => Promise<any[]>} run */
+        withInputs: (run) => withInputs(values, options.signal, undefined, run),
+      };
+      return checkLaunches(checked, options);
+    },
+    // </check>
     async dispose() {
       life.abort(new RunError('disposed', 'the model was disposed of'));
       session?.dispose();

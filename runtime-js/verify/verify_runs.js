@@ -3,7 +3,7 @@
 import { RunError, UnsupportedError } from '../errors.js';
 import { reasonOf, unlessAborted } from '../fetch/unless_aborted.js';
 import { printed } from '../values/check_names.js';
-import { largestDifference } from '../values/compare_results.js';
+import { compareOutputs, isWrong, withOtherDigits } from './compare_outputs.js';
 import { isOnDevice, referenceOf } from './reference.js';
 
 // <finite>
@@ -21,12 +21,6 @@ export { judge } from './non_finite.js';
  */
 
 const EVERY = 100;
-
-/** Differences up to this multiple of what the last digits of the inputs change are allowed, as in the self-test. */
-const CONDITION = 4;
-
-/** The tolerance of models in which a rounding moves a whole step: `HALF_TOLERANCE` of the compiler. */
-const COARSE = 2e-2;
 
 /**
  * Checks the option, and gives what loads the model once more, on wasm, with the same options.
@@ -79,7 +73,7 @@ export function guard(manifest, options) {
  * @param {AbortSignal} life
  * @returns {Begin}
  */
-function compareRuns({ inputs, outputs, tolerance = COARSE }, reference, info, life) {
+function compareRuns({ inputs, outputs, tolerance }, reference, info, life) {
   const { verified, backend, adapter } = info;
   let count = 0;
   let due = false;
@@ -89,7 +83,7 @@ function compareRuns({ inputs, outputs, tolerance = COARSE }, reference, info, l
     // What a GPU alone has is not compared, but the next run is that can be.
     if (!due || output !== 'array' || inputs.some((spec) => isOnDevice(spec, values?.[spec.name]))) return undefined;
     due = false;
-    const changed = withOtherDigits(values, tolerance >= COARSE);
+    const changed = withOtherDigits(values, tolerance);
     // Now: the arrays are the caller's, who may change them once the run has begun.
     const running = reference.run(values);
     running.catch(() => {
@@ -107,18 +101,8 @@ function compareRuns({ inputs, outputs, tolerance = COARSE }, reference, info, l
       const wanted = await running;
       check();
       const given = Object.fromEntries(outputs.map(({ name }, i) => [name, results[i]]));
-      const compared = outputs.map((spec) => ({
-        ...spec,
-        apart: largestDifference(given, wanted, [spec], 0),
-        most: spec.dtype.startsWith('float') ? tolerance : 0,
-      }));
-      const isWrong = (/** @type {{ apart: number, most: number }} */ { apart, most }) => !(apart <= most);
-      if (compared.some(isWrong)) {
-        const near = await reference.run(changed);
-        check();
-        for (const one of compared)
-          one.most = Math.max(one.most, CONDITION * largestDifference(near, wanted, [one], 0));
-      }
+      const compared = await compareOutputs(outputs, tolerance, given, wanted, () => reference.run(changed));
+      check();
       verified.runs++;
       verified.largest = Math.max(verified.largest, ...compared.map(({ apart }) => apart));
       const [worst] = compared.filter(isWrong).sort((a, b) => b.apart - a.apart);
@@ -136,27 +120,4 @@ function compareRuns({ inputs, outputs, tolerance = COARSE }, reference, info, l
       await unlessAborted(compare(results), signals, () => {});
     };
   };
-}
-
-/**
- * Copies of inputs whose floats differ in their last digits; what is no array stays.
- * @param {any} values
- * @param {boolean} coarse digits of float16
- */
-function withOtherDigits(values, coarse) {
-  const step = coarse ? 2 ** -12 : 2 ** -23;
-  const changed = (/** @type {any} */ array) =>
-    array instanceof Float32Array || array instanceof Float64Array
-      ? array.map((x, i) => x + (i & 1 ? -step : step) * x)
-      : (array?.slice?.() ?? array);
-  return Object.fromEntries(
-    Object.entries(values ?? {}).map(([name, one]) => [
-      name,
-      ArrayBuffer.isView(one)
-        ? changed(one)
-        : ArrayBuffer.isView(one?.data) && one.shape
-          ? { ...one, data: changed(one.data) }
-          : one,
-    ]),
-  );
 }

@@ -16,9 +16,9 @@ import { webglStates } from './webgl_states.js';
 import { timeLaunches } from './webgl_time.js';
 import { upload, wholeRows, wordsOf } from './webgl_transfer.js';
 import { prepareTrial } from './webgl_trial.js';
-// <canaries>
+// <trials>
 import { tryLaunch } from './webgl_trials.js';
-// </canaries>
+// </trials>
 
 /** @typedef {import('./webgl_state.js').State} State */
 
@@ -84,9 +84,9 @@ function deviceOf(state, layers, facts) {
     copy: noBuffers,
     copyOut: noBuffers,
     segment: (reads) => createSegment(state, reads),
-    // <canaries>
+    // <trials>
     tryLaunch: (...trial) => tryLaunch(state, ...trial),
-    // </canaries>
+    // </trials>
     async time(launches, repeat) {
       const draw = drawer(state);
       const timed = launches.map(({ number, scalars }) => ({ prepared: at(state.prepared, number), scalars }));

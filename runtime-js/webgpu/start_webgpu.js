@@ -10,9 +10,9 @@ import { createPainter } from './webgpu_picture.js';
 import { bufferOf, createState, createStorages, STORAGE_USAGE, submit } from './webgpu_state.js';
 import { timeLaunches } from './webgpu_time.js';
 import { prepareTrial } from './webgpu_trial.js';
-// <canaries>
+// <trials>
 import { recompile, tryLaunch } from './webgpu_trials.js';
-// </canaries>
+// </trials>
 
 /** @typedef {import('./webgpu_state.js').State} State */
 
@@ -61,10 +61,10 @@ function deviceOf(state, facts, dispose) {
     ...facts,
     own: device,
     compile: (onKernel) => compileKernels(state, subgroups, onKernel),
-    // <canaries>
+    // <trials>
     tryLaunch: (...trial) => tryLaunch(state, ...trial),
     recompile: (kernel) => recompile(state, subgroups, kernel),
-    // </canaries>
+    // </trials>
     segment: (reads) => createSegment(state, reads),
     write: (value, data) => device.queue.writeBuffer(bufferOf(state, value), 0, data),
     draw: (value, source, picture) => painter.draw(source, bufferOf(state, value), picture),

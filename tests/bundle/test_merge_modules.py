@@ -152,7 +152,7 @@ def test_the_runtime_itself(tmp_path: Path) -> None:
     made = merge_modules(sources)
     scripts = [name for name in made if name.endswith(".js")]
     backends = [f"{part}{backend}.js" for part in ("backend_", "worker_") for backend in ("wasm", "webgl", "webgpu")]
-    others = ["isolate.js", "load.js", "page.js", "thread.js", "verify_runs.js"]
+    others = ["check_launches.js", "isolate.js", "load.js", "page.js", "thread.js", "verify_runs.js"]
     assert sorted(scripts) == sorted([*others, COMMON, SHARED, *backends])
     for name in scripts:
         (tmp_path / name.replace(".js", ".mjs")).write_text(made[name])

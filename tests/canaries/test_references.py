@@ -123,7 +123,7 @@ def test_integers_are_exact() -> None:
 
 
 def test_one_kernel_has_one_reference() -> None:
-    """Of several launches of it, as of the rows of a network of equal layers."""
+    """Several launches of it have the same, as those of a network of equal layers."""
     nodes = [node("MatMul", [f"x{i}", "w"], [f"x{i + 1}"]) for i in range(3)]
     plan, program = planned(model(nodes, {"x0": (5, 9)}, ["x3"], {"w": random((9, 9))}), "webgpu")
     _, references = make_references(plan, program, Cache(None))

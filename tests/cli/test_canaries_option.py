@@ -57,3 +57,18 @@ def test_one_who_cannot_compute_them_builds_without(tmp_path: Path, monkeypatch:
     onnx.save(network(), tmp_path / "m.onnx")
     assert run(tmp_path / "m.onnx", "--out", tmp_path / "o", *SHAPE, *GPUS, "--canaries", "on").exit_code == 0
     assert all("canaries" not in p for p in programs(tmp_path / "o"))
+
+
+def test_what_launches_are_compared_with(tmp_path: Path) -> None:
+    """One file for each backend, and what compares: in bundles with `--check-kernels on` alone."""
+    onnx.save(network(), tmp_path / "m.onnx")
+    build = (tmp_path / "m.onnx", *SHAPE, *GPUS, "--golden=off", "--canaries=off")
+    for given in ("on", "off"):
+        result = run(*build, "--out", tmp_path / given, f"--check-kernels={given}")
+        assert result.exit_code == 0, result.output
+    (on, off) = ({p.name.partition("-")[0] for p in (tmp_path / given).iterdir()} for given in ("on", "off"))
+    assert on - off >= {"references", "check_launches"}
+    assert off <= on
+    for given, has in (("on", True), ("off", False)):
+        assert ("check(inputs: Inputs" in (tmp_path / given / "model.d.ts").read_text()) == has
+        assert ("model.check alone fetches" in (tmp_path / given / "index.html").read_text()) == has

@@ -1,0 +1,113 @@
+"""`model.check`: which kernel a GPU computes wrongly on a user's own inputs, and that one that is right has none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from compiled import ROOT, compile_site
+from devices import open_bundle, value
+from digits import MODEL, images
+from documentation import blocks
+from playwright.sync_api import Page
+from server import Site, serve
+
+CHECK = """
+  const { breakDevice } = await import('./broken_device.js');
+  const { rule, options, load, image } = argument;
+  const device = rule ? breakDevice(rule, options) : undefined;
+  const model = await bundle.load({ worker: false, canaries: false, ...load });
+  try {
+    const inputs = { image: Float32Array.from(image) };
+    const before = await model.run(inputs);
+    const found = await outcome(model.check(inputs));
+    const after = await model.run(inputs);
+    return { ...found, same: before.logits.every((x, i) => x === after.logits[i]) };
+  } finally {
+    device?.mend();
+    await model.dispose();
+  }
+"""
+"""The outcome of a check on a GPU that is broken by `argument.rule`; `same`: runs before and after it agree."""
+
+
+@pytest.fixture(scope="module")
+def site(folder: Path) -> Iterator[Site]:
+    with serve(folder) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compile_site(MODEL, tmp_path_factory.mktemp("check"), "--check-kernels=on", "--canaries=off", "--golden=off")
+
+
+def check(page: Page, site: Site, backend: str, rule: str = "", **options: Any) -> Any:
+    open_bundle(page, site, "bundle", backend)
+    given = {"rule": rule, "options": options, "load": {"backend": backend}, "image": images()[0]}
+    return value(page, CHECK, given)
+
+
+def program(folder: Path, backend: str) -> Any:
+    """The tables of a backend's program."""
+    (file,) = (folder / "bundle").glob(f"{backend}-*.txt")
+    return json.loads(file.read_text())
+
+
+def test_a_right_device_has_no_wrong_kernel(page: Page, site: Site, folder: Path, backend: str) -> None:
+    """Each kernel is compared, also those that prepare weights; the model's session goes on. A load fetches nothing
+    of all that."""
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url.rpartition("/")[2].partition("-")[0]))
+    open_bundle(page, site, "bundle", backend)
+    value(page, f"const model = await bundle.load({{ backend: '{backend}' }}); await model.dispose();")
+    assert not {"references", "check_launches"} & set(asked)
+    got = check(page, site, backend)
+    assert {"references", "check_launches"} <= set(asked)
+    kernels, launches = program(folder, backend)["kernels"], program(folder, backend)["launches"]
+    found = got["value"]
+    assert (found["wrong"], found["outputs"], found["skipped"]) == ([], [], [])
+    assert (found["compared"], found["launches"]) == (len(kernels["name"]), len(launches["kernel"]))
+    assert 0 < found["largest"] < 1e-4
+    assert got["same"]
+
+
+def test_a_wrong_kernel_is_named(page: Page, site: Site, folder: Path, backend: str) -> None:
+    """Alone, though all behind it have wrong operands in a run."""
+    kernel = 2
+    found = check(page, site, backend, "factor", kernel=kernel, factor=1.01)["value"]
+    tables = program(folder, backend)
+    launch = tables["launches"]["kernel"].index(kernel)
+    (wrong,) = found["wrong"]
+    assert wrong["kernel"] == tables["kernels"]["name"][kernel]
+    assert (wrong["nodes"], wrong["ops"]) == (tables["launches"]["nodes"][launch], tables["launches"]["ops"][launch])
+    assert wrong["launch"] == launch
+    assert wrong["allowed"] < wrong["apart"] < 0.011
+
+
+def test_a_race_lies_between_launches(page: Page, site: Site, backend: str) -> None:
+    """Each kernel is right by itself; outputs are not. The documented script says so."""
+    (script,) = (b.text for b in blocks(ROOT / "docs" / "canaries.md") if b.mark == f"run by e2e/{Path(__file__).name}")
+    open_bundle(page, site, "bundle", backend)
+    found = check(page, site, backend, "race", kernel=3)["value"]
+    assert found["wrong"] == []
+    (output,) = found["outputs"]
+    assert output["name"] == "logits"
+    assert output["apart"] > output["allowed"]
+    inline = """
+      const told = [], report = (text) => told.push(text), inputs = {};
+      const load = async () => ({ check: async () => argument });
+    """
+    assert value(page, f"{inline} {script}; return told;", found) == [
+        "each kernel is right by itself: the fault lies between launches"
+    ]
+
+
+def test_wasm_has_nothing_to_compare(page: Page, site: Site) -> None:
+    open_bundle(page, site, "bundle")
+    got = value(page, CHECK, {"rule": "", "load": {"backend": "wasm"}, "image": images()[0]})
+    assert got["code"] == "check"
+    assert "this model runs on wasm: load it with { backend: 'webgpu' } or 'webgl'" in got["message"]

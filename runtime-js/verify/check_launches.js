@@ -1,0 +1,100 @@
+// Which kernels a GPU computes wrongly on a user's own inputs, and whether a run of right kernels has wrong outputs.
+
+import { UnsupportedError } from '../errors.js';
+import { watchDownloads } from '../fetch/watch_downloads.js';
+import { checkCheckOptions } from '../load/check_options.js';
+import { compareOutputs, isWrong, withOtherDigits } from './compare_outputs.js';
+import { comparingDevice, noFindings } from './comparing_device.js';
+import { fetchReferences } from './reference_kernels.js';
+
+/** @typedef {import('../load/load.js').Manifest} Manifest */
+/** @typedef {import('../load/load.js').Part} Part */
+/** @typedef {import('../device/device_program.js').Open} Open */
+/** @typedef {import('../model.js').KernelCheck} KernelCheck */
+/** @typedef {import('../start_session.js').Input} Input */
+/** @typedef {import('../start_session.js').Output} Output */
+/** @typedef {import('../start_session.js').OwnPlan} OwnPlan */
+/** @typedef {import('../start_session.js').Session} Session */
+/**
+ * @typedef {object} Checked The model that is checked.
+ * @property {Manifest} manifest
+ * @property {Part | undefined} part of its backend
+ * @property {any} info
+ * @property {(changes: Partial<OwnPlan>) => Promise<Session>} begin another session of this backend, with these changes of its plan
+ * @property {(run: (data: Input[], scalars: number[]) => Promise<Output[]>) => Promise<Output[]>} withInputs carries out a run with the
+ *   inputs to check, when those before it are done
+ * @property {() => Session} use its own session
+ * @property {{ timeout: number }} fetching how files are fetched
+ */
+
+/**
+ * @param {Checked} model
+ * @param {import('../model.js').CheckOptions} options
+ * @returns {Promise<KernelCheck>}
+ * @throws {UnsupportedError} `check`, where there is nothing to compare
+ */
+export async function checkLaunches({ manifest, part, info, begin, withInputs, use, fetching }, options) {
+  checkCheckOptions(options);
+  const { signal } = options;
+  const file = referencesOf(manifest, part);
+  const files = watchDownloads({ ...fetching, signal });
+  const references = await fetchReferences(file, files).finally(files.end);
+  const findings = noFindings();
+  const failed = (info.canaries?.failed ?? []).filter((/** @type {any} */ { backend }) => backend === info.backend);
+  /** @type {(open: Open) => Open} */
+  const checking = (open) => async (arriving, plan) => {
+    const program = await arriving;
+    // The model's own session takes the other sources of these.
+    for (const kernel of program.kernels)
+      if (failed.some((/** @type {any} */ one) => one.kernel === kernel.name)) delete kernel.subgroups;
+    return comparingDevice(await open(arriving, plan), program, references, findings, signal);
+  };
+  const session = await begin({ checking, signal, warmup: false, canaries: false });
+  const { outputs, tolerance } = manifest;
+  /** @type {KernelCheck['outputs']} */
+  let wrongOutputs = [];
+  try {
+    await withInputs(async (data, scalars) => {
+      const own = await use().run(data, scalars, { output: 'array' });
+      const expected = await session.run(data, scalars);
+      findings.over = true;
+      const near = async () =>
+        named(outputs, await session.run(Object.values(withOtherDigits({ ...data }, tolerance)), scalars));
+      const all = await compareOutputs(outputs, tolerance, named(outputs, own), named(outputs, expected), near);
+      wrongOutputs = all.filter(isWrong).map(({ name, apart, most }) => ({ name, apart, allowed: most }));
+      return own;
+    });
+  } finally {
+    session.dispose();
+  }
+  const { compared, skipped, launches, largest, wrong } = findings;
+  return {
+    ...{ compared: compared.size, skipped: [...skipped.values()], launches, largest },
+    ...{ wrong: [...wrong.values()], outputs: wrongOutputs },
+  };
+}
+
+/** @type {(outputs: Manifest['outputs'], results: readonly any[]) => Record<string, any>} */
+const named = (outputs, results) => Object.fromEntries(outputs.map(({ name }, i) => [name, results[i]]));
+
+/**
+ * The file of the references.
+ * @param {Manifest} manifest
+ * @param {Part | undefined} part
+ */
+function referencesOf({ states }, part) {
+  const refuse = (/** @type {string} */ reason) => new UnsupportedError('check', `check compares ${reason}`);
+  if (!part || part.backend === 'wasm')
+    throw refuse(
+      "what a GPU computes with wasm, and this model runs on wasm: load it with { backend: 'webgpu' } or 'webgl'",
+    );
+  if (states)
+    throw refuse(
+      'single runs, and those of this model depend on states that runs before have left: compare its outputs',
+    );
+  if (!part.references)
+    throw refuse(
+      `launches with references, and this model has none for ${part.backend}: compile it with --check-kernels on`,
+    );
+  return part.references;
+}

@@ -1,0 +1,150 @@
+// A device that carries out launches one by one, on what the host has of each storage, and compares each result with a
+// reference: this result is what later launches find, so a launch is judged by itself.
+import { at, storageOf, valueAt } from '../device/device_program.js';
+import { toHalf, words } from '../values/convert.js';
+import { copyOf } from '../values/dtypes.js';
+import { judge } from './judge_launch.js';
+import { numbersIn } from './reference_kernels.js';
+
+/** @typedef {import('../values/convert.js').Words} Words */
+/** @typedef {import('../device/device_program.js').Device} Device */
+/** @typedef {import('../device/device_program.js').Program} Program */
+/** @typedef {import('../device/device_program.js').Started} Started */
+/** @typedef {import('../model.js').WrongKernel} WrongKernel */
+/**
+ * @typedef {object} Findings
+ * @property {Set<number>} compared kernels
+ * @property {Map<number, { kernel: string, nodes: string[] }>} skipped kernels
+ * @property {number} launches that were compared
+ * @property {number} largest difference of floats
+ * @property {Map<number, WrongKernel>} wrong kernels, in the order of the run
+ * @property {boolean} over later launches are carried out by references alone
+ */
+
+/** The largest float16. */
+const LARGEST = 65504;
+
+/** @type {() => Findings} */
+export const noFindings = () => ({
+  ...{ compared: new Set(), skipped: new Map(), launches: 0, largest: 0, wrong: new Map(), over: false },
+});
+
+/**
+ * @param {Device} device
+ * @param {Program} program
+ * @param {Map<number, import('./reference_kernels.js').Reference>} references by kernel
+ * @param {Findings} findings
+ * @param {AbortSignal | undefined} signal
+ * @returns {Device}
+ */
+export function comparingDevice(device, program, references, findings, signal) {
+  /** @type {(Words | undefined)[]} by storage */
+  const contents = [];
+  /** @type {Set<number>} values that the device alone has */
+  const drawn = new Set();
+  const inOrder = oneByOne();
+  const contentOf = (/** @type {number} */ value) => {
+    const { storage } = valueAt(program, value);
+    contents[storage] ??= roomFor(storageOf(program, value));
+    return contents[storage];
+  };
+  const fetchDrawn = async () => {
+    for (const value of drawn) contentOf(value).set(/** @type {any} */ (at(await device.segment([value])([]), 0)));
+    drawn.clear();
+  };
+  /** @param {Started} started */
+  const launchOne = async ({ number, scalars }) => {
+    signal?.throwIfAborted();
+    const launch = at(program.launches, number);
+    const operands = launch.arguments.map(contentOf);
+    const types = launch.arguments.map((value) => storageOf(program, value).dtype);
+    const target = at(operands, operands.length - 1);
+    const type = at(types, types.length - 1);
+    const reference = references.get(launch.kernel);
+    const isTried = !findings.over || !reference;
+    const left = isTried ? await device.tryLaunch?.(launch, scalars, operands) : undefined;
+    const found = left && words(type, target.length, left);
+    const { name } = at(program.kernels, launch.kernel);
+    // Without what is left there was no memory for the launch.
+    if (isTried && (!reference || !found)) findings.skipped.set(launch.kernel, { kernel: name, nodes: launch.nodes });
+    if (!reference) {
+      if (found) target.set(/** @type {any} */ (found));
+      return;
+    }
+    const numbers = operands.map((content, i) => numbersIn(at(types, i), content));
+    const expected = reference.compute(numbers, scalars);
+    if (found) {
+      const { dtype } = valueAt(program, at(launch.arguments, operands.length - 1));
+      const judged = judge(reference, numbers, scalars, expected, numbersIn(type, found), dtype === 'bool');
+      findings.compared.add(launch.kernel);
+      findings.launches++;
+      if (expected.result instanceof Float32Array) findings.largest = Math.max(findings.largest, judged.apart);
+      if (!(judged.apart <= judged.allowed) && !findings.wrong.has(launch.kernel)) {
+        const { nodes, ops } = launch;
+        findings.wrong.set(launch.kernel, { kernel: name, nodes, ops, launch: number, ...judged });
+      }
+    }
+    keep(expected, target, type === 'float16');
+  };
+  return {
+    ...device,
+    write(value, data) {
+      const copy = words(storageOf(program, value).dtype, data.length, copyOf(data).buffer);
+      inOrder(async () => contentOf(value).set(/** @type {any} */ (copy)));
+    },
+    draw(value, ...picture) {
+      device.draw(value, ...picture);
+      drawn.add(value);
+    },
+    copy(value, ...source) {
+      device.copy(value, ...source);
+      drawn.add(value);
+    },
+    segment: (reads) => (launches, lengths) =>
+      inOrder(async () => {
+        await fetchDrawn();
+        for (const started of launches) await launchOne(started);
+        return reads.map((value, i) => contentOf(value).slice(0, lengths?.[i] ?? valueAt(program, value).length));
+      }),
+    release(storage) {
+      delete contents[storage];
+      device.release(storage);
+    },
+  };
+}
+
+/** @type {(storage: import('../device/device_program.js').Storage) => Words} */
+const roomFor = ({ bytes, dtype }) => words(dtype, bytes / (dtype === 'float16' ? 2 : 4));
+
+/**
+ * Puts the reference's elements into the storage of a launch's result; what is padding there, or was not written, stays.
+ * @param {import('./reference_kernels.js').Computed} computed
+ * @param {Words} target
+ * @param {boolean} halves
+ */
+function keep({ result, at: elementAt, places }, target, halves) {
+  for (let place = 0; place < places; place++) {
+    const element = elementAt(place);
+    if (element < 0) continue;
+    const x = Number(result[element]);
+    target[place] = halves ? toHalf(Number.isFinite(x) ? Math.max(-LARGEST, Math.min(LARGEST, x)) : x) : x;
+  }
+}
+
+/** Carries out tasks in the order in which they come; one that fails stops none of those behind it. */
+function oneByOne() {
+  let last = Promise.resolve();
+  /**
+   * @template T
+   * @param {() => Promise<T>} task
+   * @returns {Promise<T>}
+   */
+  return (task) => {
+    const result = last.then(task);
+    last = result.then(
+      () => {},
+      () => {},
+    );
+    return result;
+  };
+}
