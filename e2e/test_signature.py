@@ -97,8 +97,37 @@ def test_a_script_that_was_changed(opened: Page, signed: Signed) -> None:
     assert (result["name"], result["code"]) == ("IntegrityError", "altered")
     assert "backend_wasm-" in result["message"]
     assert "is not a file that was signed with this bundle" in result["message"]
-    signed.site.faults = {"backend_wasm-*.js": "missing"}  # as where a bundler made the page's scripts
-    assert outcome(opened, LOAD, {"publicKey": signed.key, "backend": "webgl"}).get("code") != "altered"
+
+
+@pytest.mark.parametrize(("fault", "got"), [("missing", "answered 404"), ("html", "sent text/html")])
+def test_a_script_that_is_not_there(opened: Page, signed: Signed, fault: Fault, got: str) -> None:
+    (script, *_) = [*(signed.folder / "site" / "bundle").glob("worker_wasm-*.js"), None]
+    if script is None:
+        pytest.skip("a classic script has no others")
+    signed.site.faults = {script.name: fault}
+    result = outcome(opened, LOAD, {"publicKey": signed.key, "backend": "wasm", "worker": True})
+    assert (result["name"], result["code"]) == ("DownloadError", "http")
+    assert result["message"].startswith(f"the server {got}")
+    assert f"{script.name}: is the whole bundle there?" in result["message"]
+
+
+def test_scripts_that_a_bundler_made_of_them(page: Page, signed: Signed, tmp_path: Path) -> None:
+    """They have other names, and none lies where the list has one."""
+    shutil.copytree(signed.folder / "site", tmp_path / "site")
+    out = tmp_path / "site" / "bundle"
+    names = [path.name for path in out.glob("*-*.js")]
+    if not any(name.startswith("load-") for name in names):
+        pytest.skip("a classic script is not bundled")
+    for path in [*out.glob("*-*.js"), out / "model.js"]:
+        text = path.read_text()
+        path.unlink()
+        for name in names:
+            text = text.replace(name, f"app_{name}")
+        (out / (f"app_{path.name}" if path.name in names else path.name)).write_text(text)
+    with serve(tmp_path / "site") as site:
+        open_page(page, site)
+        result = outcome(page, LOAD, {"publicKey": signed.key, "backend": "wasm"})
+    assert result["value"]["integrity"] == "sha256, signed"
 
 
 def test_files_of_another_bundle_with_its_own_hashes(page: Page, signed: Signed, tmp_path: Path) -> None:

@@ -162,7 +162,8 @@ export const fetchText = (url, downloads) =>
     const response = await fetching.catch((error) => {
       throw new DownloadError('network', `could not fetch ${nameOf(url)}: ${error.message}`);
     });
-    return { text: await response.text(), ok: response.ok, type: response.headers.get('content-type') };
+    const { ok, status } = response;
+    return { text: await response.text(), ok, status, type: response.headers.get('content-type') };
   });
 
 /** Whether bytes have a hash. */

@@ -1,7 +1,7 @@
 // The signature of the bundle's list of files, checked before anything of the model is used.
 
-import { IntegrityError, UnsupportedError } from '../errors.js';
-import { canHash, fetchText, hasHash, nameOf } from '../fetch/fetch_file.js';
+import { DownloadError, IntegrityError, UnsupportedError } from '../errors.js';
+import { BUNDLERS, canHash, fetchText, hasHash, nameOf } from '../fetch/fetch_file.js';
 import { watchDownloads } from '../fetch/watch_downloads.js';
 import { kindOf } from '../values/check_names.js';
 
@@ -44,7 +44,9 @@ async function check(manifest, publicKey, backends, plan) {
     const sizes = new Map(files.map(({ sha256, bytes }) => [sha256, bytes]));
     for (const { url, bytes, sha256 } of filesOf(manifest)) if (sizes.get(sha256) !== bytes) throw altered(url);
     const own = files.filter(({ name }) => isOf(name, backends));
-    await Promise.all(own.map((script) => checkScript(script, downloads)));
+    const here = nameIn(import.meta.url);
+    const bundled = !files.some(({ name }) => name === here);
+    await Promise.all(own.map((script) => checkScript(script, bundled, downloads)));
   } finally {
     downloads.end();
   }
@@ -118,17 +120,34 @@ const isOf = (name, backends) =>
   backends.some((b) => new RegExp(`^(backend|worker)_${b}-\\w+\\.js$`).test(name));
 
 /**
- * A bundler makes other scripts of these, which are the page's own then: what is at the address is no script. Files that are
- * read, as in Node.js, have no type.
+ * A bundler makes other scripts of these, under other names, which are the page's own then: what is at the address is no script.
+ * Files that are read, as in Node.js, have no type.
  * @param {Listed} script
+ * @param {boolean} bundled whether this script itself has another name than in the list
  * @param {import('../fetch/watch_downloads.js').Downloads} downloads
+ * @throws {IntegrityError | DownloadError}
  */
-async function checkScript({ name, sha256 }, downloads) {
+async function checkScript({ name, sha256 }, bundled, downloads) {
   const url = beside(name, import.meta.url);
-  const { text, ok, type } = await fetchText(url, downloads);
+  const { text, ok, status, type } = await fetchText(url, downloads);
   const isScript = type?.includes('javascript') ?? url.startsWith('file:');
-  if (ok && isScript && !(await hasHash(new TextEncoder().encode(text), sha256))) throw altered(url);
+  if (ok && isScript) {
+    if (!(await hasHash(new TextEncoder().encode(text), sha256))) throw altered(url);
+  } else if (!bundled) throw noScript(url, ok ? `sent ${type ?? 'no type'}` : `answered ${status}`);
 }
+
+/**
+ * @param {string} url
+ * @param {string} got
+ */
+const noScript = (url, got) =>
+  Object.assign(
+    new DownloadError('http', `the server ${got} for the script ${url}: is the whole bundle there? (${BUNDLERS})`),
+    { file: url },
+  );
+
+/** @param {string} url */
+const nameIn = (url) => new URL(url).pathname.split('/').at(-1);
 
 /**
  * Apart from its use: bundlers look for a URL of import.meta.url.
