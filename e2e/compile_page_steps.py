@@ -1,4 +1,4 @@
-"""What tests of the page that compiles models do on it."""
+"""Steps that tests of the page that compiles models take on it."""
 
 from __future__ import annotations
 

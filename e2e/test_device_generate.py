@@ -216,3 +216,69 @@ def test_a_step_begins_before_the_token_of_the_last_has_come(page: Page, site: S
     assert found["ahead"] == (backend == "webgpu")
     if backend == "webgpu":
         assert found["most"] == 2
+
+
+@pytest.mark.parametrize("when", ["between", "during"])
+def test_tokens_go_on_behind_what_was_saved_before_a_loss(page: Page, site: Site, backend: str, when: str) -> None:
+    """Tokens are those of a text that nothing disturbs, with a penalty for what occurred: none is missing, and none
+    comes twice. A session of which nothing was saved begins anew."""
+    open_bundle(page, site, "bundle", backend)
+    script = (
+        OPEN
+        + """
+      const drawn = { temperature: 1.2, repetitionPenalty: 1.5, seed: 5 };
+      const total = 18;
+      found.whole = await all(model.generate({ ids: prompt, maxTokens: total, ...drawn }));
+      const begin = (session) => ({ session, ids: [...prompt], behind: true });
+      const rest = (text) => {
+        const { session, ids, behind } = text;
+        text.behind = false;
+        const options = { resume: true, maxTokens: prompt.length + total - ids.length, ...drawn };
+        return session.generate({ ...options, ...(behind && { ids: ids.slice(session.position) }) });
+      };
+      const write = async (text, count) => {
+        for await (const token of rest(text)) if (text.ids.push(token) && --count === 0) break;
+      };
+      const lost = async (text, count) => {
+        const tokens = rest(text);
+        while (count--) text.ids.push((await tokens.next()).value);
+        if (argument.when === 'between') lose(model);
+        let next = tokens.next();
+        if (argument.when === 'during') lose(model);
+        text.behind = true;
+        const failed = await failure(async () => {
+          // The step after the last one may have been over before the loss.
+          for (; ; next = tokens.next()) text.ids.push((await next).value);
+        });
+        return { ...failed, position: text.session.position };
+      };
+      await model.reset();
+      const saved = begin(model);
+      const other = begin(await model.session());
+      await write(saved, 4);
+      await write(other, 2);
+      await model.saveState();
+      found.first = saved.ids.length - 1; // the last token that came is not in the states yet
+      found.failed = [await lost(saved, 3), await lost(saved, 0), await lost(saved, 1)];
+      found.alone = await failure(() => model.generate({ resume: true }).next());
+      found.other = { ...(await failure(() => rest(other).next())), position: other.session.position };
+      other.behind = true;
+      await write(saved, 2);
+      await model.saveState();
+      found.second = saved.ids.length - 1;
+      found.again = await lost(saved, 2);
+      await write(saved);
+      await write(other);
+      found.texts = [saved, other].map(({ ids }) => ids.slice(prompt.length));
+      await model.dispose();
+      return found;
+    """
+    )
+    given = argument(backend=backend, worker=False, restoreState=True)
+    found = value(page, script, {**given, "when": when})
+    assert found["texts"] == [found["whole"], found["whole"]]
+    at = found["first"]
+    assert [(one["code"], one["position"]) for one in found["failed"]] == [("state-lost", at)] * 3
+    assert (found["again"]["code"], found["again"]["position"]) == ("state-lost", found["second"])
+    assert found["alone"]["message"] == "ids: give one token at least"
+    assert (found["other"]["code"], found["other"]["position"]) == ("state-lost", 0)

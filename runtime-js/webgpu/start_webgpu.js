@@ -5,7 +5,7 @@ import * as optional from './optional_webgpu.js';
 import { nameOf, requestAdapter } from './webgpu_adapter.js';
 import { compileKernels } from './webgpu_compile.js';
 import { getDevice } from './webgpu_device.js';
-import { createSegment, mapBuffer } from './webgpu_launch.js';
+import { createSegment, readMapped } from './webgpu_launch.js';
 import { createPainter } from './webgpu_picture.js';
 import { bufferOf, createState, createStorages, STORAGE_USAGE, submit } from './webgpu_state.js';
 import { timeLaunches } from './webgpu_time.js';
@@ -82,7 +82,8 @@ function deviceOf(state, facts, dispose) {
       });
       return buffer;
     },
-    time: (launches, repeat) => timeLaunches(state, launches, repeat, (buffer) => mapBuffer(state, buffer)),
+    time: (launches, repeat) =>
+      timeLaunches(state, launches, repeat, (buffer, read) => readMapped(state, buffer, read)),
     release: (storage) => storages[storage]?.destroy(),
     // <states>
     held: state,

@@ -94,10 +94,11 @@ export function createSegment(state, reads, pool = state.staging) {
     const fresh = launches.filter(({ number }) => !proven.has(number));
     if (fresh.length) await checkFirstRun(state, fresh, run);
     else run();
-    if (staging) await mapBuffer(state, staging);
-    const copies = parts.map(({ start, bytes, dtype }) =>
-      words(dtype, bytes / 4, bytes ? staging?.getMappedRange(start, bytes).slice(0) : new ArrayBuffer(0)),
-    );
+    const read = () =>
+      parts.map(({ start, bytes, dtype }) =>
+        words(dtype, bytes / 4, bytes ? staging?.getMappedRange(start, bytes).slice(0) : new ArrayBuffer(0)),
+      );
+    const copies = staging ? await readMapped(state, staging, read) : read();
     staging?.unmap();
     // <states>
     if (staging) pool?.give(size, staging);
@@ -136,10 +137,18 @@ async function findFailingLaunch(state, launches) {
   return undefined;
 }
 
-/** @param {State} state @param {GPUBuffer} buffer */
-export async function mapBuffer(state, buffer) {
+/**
+ * The result of `read`, once the buffer is mapped. A loss may come in between, which unmaps it.
+ * @template T
+ * @param {State} state
+ * @param {GPUBuffer} buffer
+ * @param {() => T} read
+ * @returns {Promise<T>}
+ */
+export async function readMapped(state, buffer, read) {
   try {
     await untilDone(state.device.queue, buffer.mapAsync(READ));
+    return read();
   } catch (error) {
     await Promise.race([state.losing, new Promise((resolve) => setTimeout(resolve, LOSS_MS))]);
     checkLost(state);

@@ -5,6 +5,7 @@ import { BufferUsage } from '../gpu_flags.js';
 
 /** @typedef {import('./webgpu_state.js').State} State */
 /** @typedef {(pass: GPUComputePassEncoder) => void} Timed records a launch, and ends the pass */
+/** @typedef {<T>(buffer: GPUBuffer, read: () => T) => Promise<T>} ReadMapped */
 
 const MOST = 2048; // launches in a query set, which holds 4096 times
 
@@ -12,10 +13,10 @@ const MOST = 2048; // launches in a query set, which holds 4096 times
  * @param {State} state
  * @param {readonly import('../device/device_program.js').Started[]} launches
  * @param {number} repeat how often each is launched
- * @param {(buffer: GPUBuffer) => Promise<void>} map
+ * @param {ReadMapped} readMapped
  * @returns {ReturnType<import('../device/device_program.js').Device['time']>}
  */
-export async function timeLaunches(state, launches, repeat, map) {
+export async function timeLaunches(state, launches, repeat, readMapped) {
   const { device } = state;
   /** @type {number[]} */
   const ms = [];
@@ -30,7 +31,7 @@ export async function timeLaunches(state, launches, repeat, map) {
       part.push(next);
       start++;
     }
-    ms.push(...(await (timer ? byDevice : byPage)(device, part, map)));
+    ms.push(...(await (timer ? byDevice : byPage)(device, part, readMapped)));
   }
   return { ms, clock: timer ? 'gpu' : 'wall' };
 }
@@ -56,8 +57,8 @@ function launchOf(state, { number, scalars }, repeat) {
   };
 }
 
-/** @type {(device: GPUDevice, launches: Timed[], map: (buffer: GPUBuffer) => Promise<void>) => Promise<number[]>} */
-async function byDevice(device, launches, map) {
+/** @type {(device: GPUDevice, launches: Timed[], readMapped: ReadMapped) => Promise<number[]>} */
+async function byDevice(device, launches, readMapped) {
   const count = 2 * launches.length;
   const querySet = device.createQuerySet({ type: 'timestamp', count });
   const { COPY_DST, COPY_SRC, MAP_READ, QUERY_RESOLVE } = BufferUsage;
@@ -71,15 +72,14 @@ async function byDevice(device, launches, map) {
   encoder.resolveQuerySet(querySet, 0, count, resolved, 0);
   encoder.copyBufferToBuffer(resolved, 0, staging, 0, 8 * count);
   device.queue.submit([encoder.finish()]);
-  await map(staging);
-  const times = new BigUint64Array(staging.getMappedRange());
+  const times = await readMapped(staging, () => new BigUint64Array(staging.getMappedRange().slice(0)));
   const ms = launches.map((_, i) => Number((times[2 * i + 1] ?? 0n) - (times[2 * i] ?? 0n)) / 1e6);
   for (const used of [querySet, resolved, staging]) used.destroy();
   return ms;
 }
 
 /** @type {typeof byDevice} */
-async function byPage(device, all, map) {
+async function byPage(device, all, readMapped) {
   const { COPY_DST, COPY_SRC, MAP_READ } = BufferUsage;
   const source = device.createBuffer({ size: 16, usage: COPY_SRC });
   const staging = device.createBuffer({ size: 16, usage: COPY_DST | MAP_READ });
@@ -89,8 +89,7 @@ async function byPage(device, all, map) {
     for (const launch of launches) launch(encoder.beginComputePass());
     encoder.copyBufferToBuffer(source, 0, staging, 0, 16);
     device.queue.submit([encoder.finish()]);
-    await map(staging);
-    staging.unmap();
+    await readMapped(staging, () => staging.unmap());
   };
   await finish([]);
   const ms = [];

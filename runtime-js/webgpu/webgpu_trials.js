@@ -2,7 +2,7 @@
 import { at } from '../device/device_program.js';
 import { BufferUsage } from '../gpu_flags.js';
 import { createPipeline, prepareLaunch } from './webgpu_compile.js';
-import { launchAll, mapBuffer } from './webgpu_launch.js';
+import { launchAll, readMapped } from './webgpu_launch.js';
 import { createBuffer, STORAGE_USAGE, scoped } from './webgpu_state.js';
 
 /** @typedef {import('./webgpu_state.js').State} State */
@@ -26,8 +26,7 @@ export async function tryLaunch(state, launch, scalars, contents) {
   });
   try {
     if ((await reported) !== undefined) return undefined;
-    await mapBuffer(state, staging);
-    return staging.getMappedRange().slice(0);
+    return await readMapped(state, staging, () => staging.getMappedRange().slice(0));
   } finally {
     for (const buffer of own.buffers) buffer.destroy();
   }

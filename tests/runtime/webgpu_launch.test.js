@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createSegment } from '../../runtime-js/webgpu/webgpu_launch.js';
+import { createSegment, readMapped } from '../../runtime-js/webgpu/webgpu_launch.js';
 
 /** A device that reports an error for each submission of the launches `broken`, where anything listens. */
 function createState(broken) {
@@ -51,4 +51,18 @@ test('each launch is checked when it first runs, whatever ran before', async () 
   });
   assert.deepEqual(log, ['0 1', '1 2', '2']);
   await assert.rejects(segment(started(2)), { name: 'RunError' });
+});
+
+test('a loss between the mapping of a buffer and its reading is a lost device', async () => {
+  const device = { queue: { onSubmittedWorkDone: async () => {} } };
+  const state = { device, losing: Promise.resolve() };
+  const mapped = { mapAsync: async () => {} };
+  const read = () => {
+    throw new DOMException('Buffer is not mapped', 'OperationError');
+  };
+  await assert.rejects(readMapped({ ...state, lost: 'destroyed' }, mapped, read), {
+    name: 'DeviceLostError',
+    message: 'the WebGPU device was lost: destroyed',
+  });
+  assert.equal(await readMapped(state, mapped, () => 3), 3);
 });
