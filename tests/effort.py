@@ -217,6 +217,7 @@ IN_TURN = (
     "e2e/test_exported_models.py",
     "e2e/test_generate.py",
     "e2e/test_host_parts.py",
+    "e2e/test_non_finite.py",
     "e2e/test_npm_package.py",
     "e2e/test_prepared_constants.py",
     "e2e/test_queue_and_dispose.py",

@@ -116,7 +116,7 @@ function filesOf(value) {
  * @param {readonly string[]} backends
  */
 const isOf = (name, backends) =>
-  /^(thread|shared|verify_runs)-\w+\.js$/.test(name) ||
+  /^(thread|shared|verify_runs|check_launches)-\w+\.js$/.test(name) ||
   backends.some((b) => new RegExp(`^(backend|worker)_${b}-\\w+\\.js$`).test(name));
 
 /**
