@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ from compiled import ROOT, compile_site
 from devices import open_bundle, value
 from digits import MODEL, images
 from documentation import blocks
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 from server import Site, serve
+
+START = 60_000  # ms: software adapters
 
 CHECK = """
   const { breakDevice } = await import('./broken_device.js');
@@ -111,3 +114,27 @@ def test_wasm_has_nothing_to_compare(page: Page, site: Site) -> None:
     got = value(page, CHECK, {"rule": "", "load": {"backend": "wasm"}, "image": images()[0]})
     assert got["code"] == "check"
     assert "this model runs on wasm: load it with { backend: 'webgpu' } or 'webgl'" in got["message"]
+
+
+def test_the_page_of_the_bundle_says_which(page: Page, site: Site, folder: Path, backend: str) -> None:
+    """By its button, on a device that is right, and then on one that is not."""
+    open_bundle(page, site, "bundle", backend)  # skips where the browser has it not
+    page.goto(f"{site.url}bundle/index.html")
+    status, row = page.get_by_role("status"), page.locator("#measured tr").filter(has_text=backend)
+    expect(status).to_have_text(re.compile("^Ready"), timeout=START)
+    page.get_by_label("Backend").select_option(backend)
+    page.get_by_role("button", name="Check kernels").click()
+    expect(status).to_have_text("The check of kernels passed.", timeout=START)
+    expect(row.locator("strong")).to_have_text(
+        re.compile(r"^\d+ kernels right in \d+ launches: largest difference [\d.e-]+")
+    )
+    breaking = "import('/broken_device.js').then((m) => m.breakDevice('factor', { kernel: 2, factor: 1.01 }).kernels)"
+    page.evaluate(breaking)
+    page.get_by_role("button", name="Check kernels").press("Enter")
+    expect(status).to_have_text(f"The check of kernels failed on {backend}.", timeout=START)
+    tables = program(folder, backend)
+    nodes = ", ".join(tables["launches"]["nodes"][tables["launches"]["kernel"].index(2)])
+    said = f"kernel {tables['kernels']['name'][2]} is WRONG, which computes {nodes}: it differs by 0.0"
+    expect(row.locator("strong.error")).to_contain_text(said)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.goto("about:blank")

@@ -116,6 +116,18 @@ export function offerMeasuring(model, load, makeInputs, alone) {
     await onBackends('Testing', 'The self-test passed', async (own) => ({ tested: await run(own) }));
   }
 
+  // <check>
+  async function checkAll() {
+    const inputs = makeInputs();
+    await onBackends('Checking kernels of', 'The check of kernels passed', async (own, signal) =>
+      // Where it is chosen, the error says why not.
+      own.backend === 'wasm' && !which.value ? {} : { tested: await parts.kernelCheck.check(own, inputs, signal) },
+    );
+    const wrong = names.filter((name) => measured.get(name)?.tested?.passed === false);
+    if (wrong.length && !life?.signal.aborted) showStatus(`The check of kernels failed on ${wrong.join(', ')}.`, true);
+  }
+  // </check>
+
   /**
    * The reference is wasm, or the first that runs here.
    * @param {Backend} name
@@ -141,6 +153,9 @@ export function offerMeasuring(model, load, makeInputs, alone) {
     if (life) return life.abort();
     return alone(() => measure().finally(end));
   });
+  // <check>
+  parts.kernelCheck.offer(element('testing'), () => alone(() => checkAll().finally(end)));
+  // </check>
   test.addEventListener('click', () => alone(() => testAll().finally(end)));
   show();
 }

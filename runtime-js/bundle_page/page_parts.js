@@ -2,6 +2,7 @@
 
 export { askText } from './ask_text.js';
 export { chooseFunction } from './choose_function.js';
+export { kernelCheck } from './kernel_check.js';
 export { offerGenerating } from './offer_generating.js';
 export { recordSound } from './record_sound.js';
 export { selfTest } from './self_test.js';
