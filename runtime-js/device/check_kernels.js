@@ -58,8 +58,9 @@ export async function checkKernels(checks, on, late = false) {
   const ms = unlimited ? Infinity : SHARE * (performance.now() - checks.began);
   const { checked, failed } = await tryKernels(device, program, canaries, ms);
   const known = (await knownFaults(checks, on)).filter(({ action }) => action !== GIVEN_UP);
-  // One for each kernel: what took its source's place may fail, too.
-  const byKernel = new Map(known.map((fault) => [fault.kernel, fault]));
+  // One for each kernel: what took its source's place may fail, too. Kernels of other nodes may have the same name.
+  const keyOf = (/** @type {KernelFault} */ { kernel, nodes }) => `${kernel} ${nodes}`;
+  const byKernel = new Map(known.map((fault) => [keyOf(fault), fault]));
   for (const canary of failed) {
     const { kernel } = at(launches, canary.launch);
     const { name } = at(kernels, kernel);
@@ -67,7 +68,9 @@ export async function checkKernels(checks, on, late = false) {
     const mended = again && !(await tryKernels(device, program, [canary], Infinity)).failed.length;
     const action = mended ? 'without-subgroups' : GIVEN_UP;
     const nodes = new Set(launches.filter((one) => one.kernel === kernel).flatMap((one) => one.nodes));
-    byKernel.set(name, { kernel: name, nodes: [...nodes], backend: plan.backend, action });
+    /** @type {KernelFault} */
+    const fault = { kernel: name, nodes: [...nodes], backend: plan.backend, action };
+    byKernel.set(keyOf(fault), fault);
   }
   const faults = [...byKernel.values()];
   checks.report = { checked, skipped: canaries.length - checked, failed: faults };

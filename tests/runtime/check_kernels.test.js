@@ -3,12 +3,18 @@ import { test } from 'node:test';
 import { checkKernels } from '../../runtime-js/device/check_kernels.js';
 
 const program = {
-  kernels: [{ name: 'sum', flops: 1, bytes: 4 }],
-  launches: [{ name: 'sum', kernel: 0, nodes: ['Sum_0'], arguments: [0] }],
+  kernels: [
+    { name: 'sum', flops: 1, bytes: 4 },
+    { name: 'sum', flops: 2, bytes: 4 },
+  ],
+  launches: [
+    { name: 'sum', kernel: 0, nodes: ['Sum_0'], arguments: [0] },
+    { name: 'sum', kernel: 1, nodes: ['Sum_1'], arguments: [0] },
+  ],
   storages: [{ dtype: 'float32', bytes: 4 }],
   values: [{ storage: 0, dtype: 'float32', length: 1 }],
   constants: [],
-  canaries: [{ launch: 0, sum: 1, norm: 1, tolerance: 1e-4 }],
+  canaries: [0, 1].map((launch) => ({ launch, sum: 1, norm: 1, tolerance: 1e-4 })),
 };
 
 test('of a kernel whose other source fails, too, there is one entry, and each report is handed on', async (t) => {
@@ -24,9 +30,10 @@ test('of a kernel whose other source fails, too, there is one entry, and each re
   const plan = { backend: 'webgpu', program: { sha256: 'of the program' } };
   const on = { plan, program, device: { adapter: 'A GPU', tryLaunch: async () => undefined } };
   await checkKernels(checks, on, true);
-  assert.deepEqual(reports, [{ checked: 0, skipped: 1, failed: [fault] }]);
+  assert.deepEqual(reports, [{ checked: 0, skipped: 2, failed: [fault] }]);
   on.device.tryLaunch = async () => new ArrayBuffer(4);
   const again = { ...fault, action: 'other-backend' };
-  await assert.rejects(checkKernels(checks, on, true), { code: 'wrong-results', faults: [again] });
-  assert.deepEqual(reports.at(-1), { checked: 1, skipped: 0, failed: [again] });
+  const failed = [again, { ...again, nodes: ['Sum_1'] }]; // another kernel, with the same name
+  await assert.rejects(checkKernels(checks, on, true), { code: 'wrong-results', faults: failed });
+  assert.deepEqual(reports.at(-1), { checked: 2, skipped: 0, failed });
 });
