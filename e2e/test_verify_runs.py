@@ -78,6 +78,29 @@ def test_wrong_runs_reject(page: Page, digits_site: Site, backend: str, rule: st
     assert got["info"]["verified"]["largest"] > 1e-3
 
 
+def test_an_abort_ends_a_run_that_is_compared(page: Page, digits_site: Site) -> None:
+    """The reference's run never ends here: its worker does not get the message."""
+    open_digits(page, digits_site, "webgl")
+    script = """
+      const model = await bundle.load({ backend: 'webgl', worker: true, canaries: false, verify: { every: 1 } });
+      await logits(model, 0);
+      const { postMessage } = Worker.prototype;
+      Worker.prototype.postMessage = () => { Worker.prototype.postMessage = postMessage; };
+      const aborter = new AbortController();
+      const running = outcome(model.run({ image: images[0] }, { signal: aborter.signal }));
+      const within = (ms) => Promise.race([running, new Promise((done) => setTimeout(done, ms, 'compared'))]);
+      const early = await within(2000);
+      aborter.abort(new RangeError('enough'));
+      const found = await within(1000);
+      const { runs } = model.info().verified;
+      await model.dispose();
+      return { early, found, runs };
+    """
+    got = value(page, script)
+    assert (got["early"], got["runs"]) == ("compared", 1)
+    assert (got["found"]["name"], got["found"]["message"]) == ("RangeError", "enough")
+
+
 def test_outputs_on_the_device_leave_their_turn(page: Page, digits_site: Site) -> None:
     open_digits(page, digits_site, "webgpu")
     script = """
