@@ -97,7 +97,7 @@ def optional_parts(artifact: Artifact) -> Iterator[str]:
     if any(part.program.canaries or part.references for part in devices):
         yield "trials"
     if any(part.references for part in devices):
-        yield from ("check", "kernelCheck")
+        yield from ("check", "checkCheckOptions", "kernelCheck")
     if not all(isinstance(step, Launch | HostCall) for part in devices for step in part.program.steps):
         yield "playStructure"
     # Compute kernels take scalars from a buffer; fragment shaders have them among their declarations.

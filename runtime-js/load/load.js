@@ -293,6 +293,7 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
     },
     // <check>
     async check(/** @type {unknown} */ values, /** @type {import('../model.js').CheckOptions} */ options = {}) {
+      optional.checkCheckOptions(options);
       const { checkLaunches } = await import('../verify/check_launches.js');
       const { startThreads } = wasmPage;
       const checked = {

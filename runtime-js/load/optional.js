@@ -10,6 +10,7 @@ export { sizes } from '../values/bind_sizes.js';
 export { hasNonFinite } from '../values/into.js';
 export { pictures } from '../values/pictures.js';
 export { sounds } from '../values/sounds.js';
+export { checkCheckOptions } from './check_options.js';
 export { newest } from './newest.js';
 export { states } from './sessions.js';
 export { signature } from './signature.js';

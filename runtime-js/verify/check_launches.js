@@ -2,7 +2,6 @@
 
 import { UnsupportedError } from '../errors.js';
 import { watchDownloads } from '../fetch/watch_downloads.js';
-import { checkCheckOptions } from '../load/check_options.js';
 import { compareOutputs, isWrong, withOtherDigits } from './compare_outputs.js';
 import { comparingDevice, noFindings } from './comparing_device.js';
 import { fetchReferences } from './reference_kernels.js';
@@ -34,7 +33,6 @@ import { fetchReferences } from './reference_kernels.js';
  * @throws {UnsupportedError} `check`, where there is nothing to compare
  */
 export async function checkLaunches({ manifest, part, info, begin, withInputs, use, fetching }, options) {
-  checkCheckOptions(options);
   const { signal } = options;
   const file = referencesOf(manifest, part);
   const files = watchDownloads({ ...fetching, signal });

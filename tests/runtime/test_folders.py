@@ -39,7 +39,7 @@ ALLOWED: dict[str, set[str]] = {
         ),
     },
     "script": {"fetch", "worker", "load"},
-    "verify": {"errors.js", "values", "fetch"},
+    "verify": {"errors.js", "values", "fetch", "wasm", "device"},
     "bundle_page": {"values", "model.js"},
 }
 """Imports allowed to each folder, and each file outside one, besides itself; model.js is the bundle's."""
