@@ -2,7 +2,7 @@
 // reference: this result is what later launches find, so a launch is judged by itself.
 import { at, storageOf, valueAt } from '../device/device_program.js';
 import { toHalf, words } from '../values/convert.js';
-import { copyOf } from '../values/dtypes.js';
+import { copyOf, elementOf } from '../values/dtypes.js';
 import { judge } from './judge_launch.js';
 import { numbersIn } from './reference_kernels.js';
 
@@ -11,6 +11,7 @@ import { numbersIn } from './reference_kernels.js';
 /** @typedef {import('../device/device_program.js').Program} Program */
 /** @typedef {import('../device/device_program.js').Started} Started */
 /** @typedef {import('../model.js').WrongKernel} WrongKernel */
+/** @typedef {import('./reference_kernels.js').Reference} Reference */
 /**
  * @typedef {object} Findings
  * @property {Set<number>} compared kernels
@@ -32,7 +33,7 @@ export const noFindings = () => ({
 /**
  * @param {Device} device
  * @param {Program} program
- * @param {Map<number, import('./reference_kernels.js').Reference>} references by kernel
+ * @param {Map<number, Reference>} references by kernel
  * @param {Findings} findings
  * @param {AbortSignal | undefined} signal
  * @returns {Device}
@@ -60,7 +61,8 @@ export function comparingDevice(device, program, references, findings, signal) {
     const types = launch.arguments.map((value) => storageOf(program, value).dtype);
     const target = at(operands, operands.length - 1);
     const type = at(types, types.length - 1);
-    const reference = references.get(launch.kernel);
+    const plain = references.get(launch.kernel);
+    const reference = plain && type === 'float16' ? saturating(plain) : plain;
     const isTried = !findings.over || !reference;
     const left = isTried ? await device.tryLaunch?.(launch, scalars, operands) : undefined;
     const found = left && words(type, target.length, left);
@@ -114,7 +116,22 @@ export function comparingDevice(device, program, references, findings, signal) {
 }
 
 /** @type {(storage: import('../device/device_program.js').Storage) => Words} */
-const roomFor = ({ bytes, dtype }) => words(dtype, bytes / (dtype === 'float16' ? 2 : 4));
+const roomFor = ({ bytes, dtype }) => words(dtype, bytes / elementOf(dtype).bytes);
+
+/**
+ * Reference whose finite results are in the range of float16, as devices store them.
+ * @type {(reference: Reference) => Reference}
+ */
+const saturating = (reference) => ({
+  ...reference,
+  compute(...given) {
+    const computed = reference.compute(...given);
+    computed.result.forEach((x, i) => {
+      if (Math.abs(x) > LARGEST && Number.isFinite(x)) computed.result[i] = Math.sign(x) * LARGEST;
+    });
+    return computed;
+  },
+});
 
 /**
  * Puts the reference's elements into the storage of a launch's result; what is padding there, or was not written, stays.
@@ -127,7 +144,7 @@ function keep({ result, at: elementAt, places }, target, halves) {
     const element = elementAt(place);
     if (element < 0) continue;
     const x = Number(result[element]);
-    target[place] = halves ? toHalf(Number.isFinite(x) ? Math.max(-LARGEST, Math.min(LARGEST, x)) : x) : x;
+    target[place] = halves ? toHalf(x) : x;
   }
 }
 
