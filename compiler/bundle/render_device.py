@@ -159,6 +159,10 @@ def _kernel(kernel: DeviceKernel) -> dict[str, Any]:
     }
     if kernel.with_subgroups is not None:
         entry["subgroups"] = pack_source(kernel.with_subgroups)
+    if kernel.strips is not None:
+        entry["strips"] = [
+            expression_data(n, {s: i for i, s in enumerate(kernel.scalars)}) for n in kernel.strips.sizes
+        ]
     if kernel.scalars:
         entry["scalars"] = len(kernel.scalars)
     if (d := kernel.declarations) is not None:

@@ -25,6 +25,7 @@ from ..system.run_passes import Observer, ignore, names_of
 from ..target import TEXEL, LayoutPolicy, Stages
 from .compose import compose
 from .live_area import live_area
+from .live_strips import live_strips
 from .lower import FRAGMENT_PASSES, lower_fragment
 from .render import declare, own_texel, render
 from .textures import TILE, pad_to_texture, place_flat, place_image, texel_order, use_textures
@@ -134,6 +135,7 @@ class WebGl:
             sum(b.size * b.dtype.bytes for b in naive.params),
             declarations=declare(lowered),
             scalars=lowered.scalars,
+            strips=live_strips(scheduled, own_texel(lowered), places[out], -(-out.size // 4)),
         )
         version, rest = compose(rendered).split("\n", 1)  # which stands before all else
         self.observe("glsl", f"{version}\n// {naive.name}\n{rest}")

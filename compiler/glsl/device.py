@@ -123,8 +123,11 @@ class GlesDevice:
             self._gl.glActiveTexture(TEXTURE0 + unit)
             self._gl.glBindTexture(TEXTURE_2D_ARRAY, self._objects.textures[storage])
         self._gl.glBindFramebuffer(FRAMEBUFFER, self._target(out, layers, 0))
-        self._gl.glViewport(0, 0, width, height)
-        self._gl.glDrawArrays(TRIANGLES, 0, 3)
+        whole = [(0, 0, width, height)]
+        env = dict(zip(k.scalars, scalars, strict=True))
+        for part in whole if k.strips is None else k.strips.rectangles(env):
+            self._gl.glViewport(*part)
+            self._gl.glDrawArrays(TRIANGLES, 0, 3)
         self._check(f"kernel {k.name}")
 
     def finish(self) -> None:

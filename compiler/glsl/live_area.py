@@ -16,18 +16,19 @@ Digits = tuple[tuple[Var, int], ...]
 def live_area(scheduled: Kernel, own: OwnTexel, width: int, height: int) -> tuple[Size, Size]:
     """Width and height, from the first texel on: beyond, the condition around what a fragment does is false. `own` are
     the coordinates of its texel in terms of the grid."""
-    live = _conditions(scheduled)
+    live = [c for c in conditions_of(scheduled) if isinstance(c, Binary) and c.op in ("<", "==")]
     return _covered(own.column, live, width), _covered(own.row, live, height)
 
 
-def _conditions(kernel: Kernel) -> list[Binary]:
+def conditions_of(kernel: Kernel) -> list[Expr]:
+    """The conditions around all that a fragment does."""
     stmt, conditions = kernel.body, []
     while True:
         match stmt:
             case For(_, body, LoopKind.BLOCK):
                 stmt = body
             case If(cond, body):
-                conditions += [c for c in conjuncts(cond) if isinstance(c, Binary) and c.op in ("<", "==")]
+                conditions += conjuncts(cond)
                 stmt = body
             case _:
                 return conditions

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from ..choices import DEFAULT, Choices, key_of_choices
 from ..codegen.device_backend import CompiledKernel
 from ..dtypes import DTYPES
-from ..ir.nodes import Kernel
+from ..ir.nodes import Kernel, Scalar
 from ..ir.size_data import expression_data, size_from_data
 from ..pipeline.lazy_kernels import describe, layouts_from_bytes, layouts_to_bytes
-from ..program.device_program import Declarations, DeviceKernel, Param, Placement
+from ..program.device_program import Declarations, DeviceKernel, Param, Placement, Strips
 from ..system.cache import Cache, key_of
 from .wrapped_backend import WrappedBackend
 
@@ -51,6 +52,8 @@ def kernel_to_bytes(compiled: CompiledKernel) -> bytes:
             "access": [p.access for p in k.params],
             "seen": [p.dtype.name for p in k.params],
             "grid": [expression_data(n, {s: i for i, s in enumerate(k.scalars)}) for n in k.grid],
+            "strips": k.strips
+            and [expression_data(n, {s: i for i, s in enumerate(k.scalars)}) for n in k.strips.sizes],
             "workgroup": k.workgroup,
             "work": (k.flops, k.bytes),
             "dtypes": [b.dtype.name for b in compiled.params],
@@ -85,5 +88,11 @@ def kernel_from_bytes(data: bytes, naive: Kernel) -> CompiledKernel:
         features=tuple(e["features"]),
         workgroup=tuple(e["workgroup"]),
         scalars=naive.scalars,
+        strips=None if e["strips"] is None else _strips(e["strips"], naive.scalars),
     )
     return CompiledKernel(kernel, params, tuple(None if p is None else Placement(**p) for p in e["placements"]))
+
+
+def _strips(data: Any, scalars: Sequence[Scalar]) -> Strips:
+    first, length = (size_from_data(n, scalars) for n in data[:2])
+    return Strips(first, length, *data[2:])

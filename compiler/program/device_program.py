@@ -8,7 +8,7 @@ run:   upload inputs, run `steps`, read back outputs
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -108,10 +108,34 @@ class Declarations:
 
 
 @dataclass(frozen=True, slots=True)
+class Strips:
+    """Texels that a draw covers: `length` of them from the `first` on, and those of each `period` behind them, `count`
+    strips in all. They are counted through the texture's rows, of `width` each."""
+
+    first: Size
+    length: Size
+    period: int
+    count: int
+    width: int
+
+    @property
+    def sizes(self) -> tuple[Size, ...]:
+        return self.first, self.length, self.period, self.count, self.width
+
+    def rectangles(self, scalars: Mapping[Scalar, int]) -> Iterator[tuple[int, int, int, int]]:
+        """Left, top, width and height of what covers each strip."""
+        first, length = value_of(self.first, scalars), value_of(self.length, scalars)
+        for i in range(self.count):
+            start = first + i * self.period
+            top, end = start // self.width, -(-(start + length) // self.width)
+            yield (start % self.width, top, length, 1) if end == top + 1 else (0, top, self.width, end - top)
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceKernel:
     """`source` is one shader with entry point `main`, without `declarations` where there are any. `grid` is workgroups
     of `workgroup` invocations, or width, height and layers of the texels that a draw covers (WebGL); it depends on
-    `scalars`, integers that a launch passes. `flops` and
+    `scalars`, integers that a launch passes; of a draw that covers less there are `strips`. `flops` and
     `bytes` of one launch are for reports and profiles. `with_subgroups` is the same kernel for devices that have these,
     where it saves a barrier. `features` are those that `source` requires of a device."""
 
@@ -126,6 +150,7 @@ class DeviceKernel:
     features: tuple[Feature, ...] = ()
     workgroup: Extents = (1, 1, 1)
     scalars: tuple[Scalar, ...] = ()
+    strips: Strips | None = None
 
     def grid_of(self, scalars: Sequence[int]) -> Extents:
         """The grid of a launch with these scalars; without workgroups where one of its dimensions is 0."""

@@ -27,6 +27,8 @@ import { unpackSource } from './unpack_source.js';
  * @property {string} access a letter for each parameter, r or w
  * @property {[Expression, Expression, number]} grid workgroups, or width, height and layers of the texels that a draw
  *   covers: expressions of the scalars that a launch passes
+ * @property {[Expression, Expression, number, number, number]} [strips] of what a draw covers: the first texel, texels, from one
+ *   to the next, how many there are, and the texture's width
  * @property {number} [scalars] how many these are
  * @property {number} flops
  * @property {number} bytes

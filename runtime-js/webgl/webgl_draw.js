@@ -1,6 +1,9 @@
 // Draws launches, reads values back, and names the launch that fails.
 import { at, describe, gridOf, storageOf, valueAt } from '../device/device_program.js';
 import { RunError } from '../errors.js';
+// <states>
+import { evaluate } from '../values/sizes.js';
+// </states>
 import { checkLost, framebufferOf, mayBlock, settle } from './webgl_state.js';
 import { createReader } from './webgl_transfer.js';
 
@@ -24,7 +27,6 @@ export function drawer({ gl, program: { kernels } }) {
       if (one.program !== program) gl.useProgram(one.program);
       program = one.program;
       gl.bindFramebuffer(gl.FRAMEBUFFER, one.framebuffer);
-      gl.viewport(0, 0, width, height);
       one.scalars.forEach((location, i) => {
         gl.uniform1i(location, Number(scalars[i]));
       });
@@ -34,10 +36,37 @@ export function drawer({ gl, program: { kernels } }) {
         gl.activeTexture(gl.TEXTURE0 + unit);
         gl.bindTexture(gl.TEXTURE_2D_ARRAY, texture);
       });
+      // <states>
+      const { strips } = at(kernels, one.launch.kernel);
+      if (strips && !one.grid) {
+        for (const area of rectanglesOf(strips, scalars)) {
+          gl.viewport(...area);
+          gl.drawArrays(gl.TRIANGLES, 0, 3);
+        }
+        continue;
+      }
+      // </states>
+      gl.viewport(0, 0, width, height);
       gl.drawArrays(gl.TRIANGLES, 0, 3);
     }
   };
 }
+
+// <states>
+/**
+ * Left, top, width and height of what covers each strip of a texture.
+ * @param {NonNullable<import('../device/device_program.js').Kernel['strips']>} strips
+ * @param {readonly number[]} scalars
+ * @returns {[number, number, number, number][]}
+ */
+const rectanglesOf = ([first, length, period, count, across], scalars) =>
+  Array.from({ length: count }, (_, i) => {
+    const start = evaluate(first, scalars) + i * period;
+    const end = start + evaluate(length, scalars);
+    const [top, bottom] = [Math.floor(start / across), Math.ceil(end / across)];
+    return bottom === top + 1 ? [start % across, top, end - start, 1] : [0, top, across, bottom - top];
+  });
+// </states>
 
 /**
  * @param {State} state
