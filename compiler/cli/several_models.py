@@ -88,11 +88,12 @@ def options_of_models(given: GivenModels, files: Mapping[str, Path]) -> dict[str
         name, colon, rest = text.partition(":")
         (own[name] if colon and name in files else general).append((flag, rest if colon and name in files else text))
     cards = {name: describe_model(file, _signature(own[name], general)) for name, file in files.items()}
-    # Sizes may be named by --shape.
+    # Sizes may be named by --shape. A model's own values come last: of an option that takes one value the last stands.
+    shared: dict[str, list[Value]] = {name: [] for name in files}
     for flag, text in sorted(general, key=lambda one: one[0] != "--shape"):
-        for name in _owners(flag, text, cards, own):
-            own[name].append((flag, text))
-    return {name: _parsed([*given.flags, *map("=".join, values)]) for name, values in own.items()}
+        for name in _owners(flag, text, cards, {n: [*shared[n], *own[n]] for n in files}):
+            shared[name].append((flag, text))
+    return {name: _parsed([*given.flags, *map("=".join, [*shared[name], *own[name]])]) for name in files}
 
 
 def _text(option: click.Option, value: object) -> str:

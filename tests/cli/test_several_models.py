@@ -13,7 +13,9 @@ from cli.command import run
 from onnx_models import model, node, random
 from test_merged_decoders import WIDTH, merged
 from webnn_compile.bundle.files import is_bundle
+from webnn_compile.cli.several_models import GivenModels, options_of_models
 from webnn_compile.cli.watch import files_of
+from webnn_compile.quantization.settings import parse_weights
 
 PROJECT = node("MatMul", ["x", "w"], ["hidden"], "project")
 ENCODER = model([PROJECT], {"x": (1, "E", 8)}, ["hidden"], {"w": random((8, WIDTH))})
@@ -67,6 +69,16 @@ def test_a_shape_names_a_size(files: tuple[Path, Path], tmp_path: Path) -> None:
     assert ended.exit_code == 0, ended.output
     assert "x: float32[1x2x8]" in ended.output
     assert "x: float32[1x3x8]" in ended.output
+
+
+def test_a_models_own_value_stands_before_that_of_all(files: tuple[Path, Path]) -> None:
+    models = {"a": files[0], "b": files[0]}
+    for values in ((("--weights", "b:int4"), ("--weights", "int8")), (("--weights", "int8"), ("--weights", "b:int4"))):
+        options = options_of_models(GivenModels(models, values, ()), models)
+        assert [one.quantize and one.quantize.how for one in options.values()] == [
+            parse_weights("int8"),
+            parse_weights("int4"),
+        ]
 
 
 def test_one_of_them_gives_tokens(files: tuple[Path, Path], tmp_path: Path) -> None:
