@@ -130,7 +130,7 @@ def test_a_backend_that_computes_wrongly_rejects_by_name(page: Page, site: Site,
     refused = outcome(page, LOAD, {"backend": backend, "worker": False, "canaries": "all"})
     assert (refused["name"], refused["code"]) == ("UnsupportedError", "wrong-results")
     what, *advice = refused["message"].split("; ")
-    assert advice == ["load({ backend }) takes another one", "a newer browser or driver may be right"]
+    assert advice == ["load({ backend }) takes another", "update the driver"]
     start, kernels = what.split(", by kernel ")
     assert start == f"{backend} gives wrong results on this adapter ({adapter})"
     if fault == "factor":
