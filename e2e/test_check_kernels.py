@@ -79,7 +79,7 @@ def test_a_right_device_has_no_wrong_kernel(page: Page, site: Site, folder: Path
 
 
 def test_a_wrong_kernel_is_named(page: Page, site: Site, folder: Path, backend: str) -> None:
-    """Alone, though all behind it have wrong operands in a run."""
+    """Alone, though all behind it have wrong operands in a run; where all are wrong, each is."""
     kernel = 2
     found = check(page, site, backend, "factor", kernel=kernel, factor=1.01)["value"]
     tables = program(folder, backend)
@@ -89,6 +89,8 @@ def test_a_wrong_kernel_is_named(page: Page, site: Site, folder: Path, backend: 
     assert (wrong["nodes"], wrong["ops"]) == (tables["launches"]["nodes"][launch], tables["launches"]["ops"][launch])
     assert wrong["launch"] == launch
     assert wrong["allowed"] < wrong["apart"] < 0.011
+    every = check(page, site, backend, "factor", factor=1.01)["value"]
+    assert len(every["wrong"]) == every["compared"]
 
 
 def test_a_race_lies_between_launches(page: Page, site: Site, backend: str) -> None:
