@@ -54,8 +54,8 @@ def check_function_names(names: Sequence[str]) -> None:
     for name in names:
         if not _NAME.fullmatch(name):
             raise InputError(
-                f"the model name {name!r} is no name for scripts: give NAME=FILE with a small letter first, and then "
-                "letters, digits and _, such as encoder=FILE"
+                f"the model name {name!r} is no name for scripts: give one with a small letter first, and then "
+                "letters, digits and _, by NAME=FILE, or in Python by {name: file}"
             )
         if name in TAKEN or name in _OWN:
             raise InputError(

@@ -52,6 +52,7 @@ class BundleOptions(_Options, total=False):
     coop_coep: bool
     golden: bool
     canaries: bool
+    check_kernels: bool
     report: str | Path | None
     force: bool
     fast_math: bool

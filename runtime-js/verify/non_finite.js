@@ -18,8 +18,9 @@ import { isOnDevice, referenceOf } from './reference.js';
 
 /**
  * Judges a run that has elements that are no finite numbers. Inputs are the caller's, who may have changed them since the run
- * began. So it is repeated on the GPU and on wasm at the same time, with what they are then; where all is finite now, inputs of
- * the runs that follow are copied before they begin, and these are repeated on wasm alone.
+ * began. So it is repeated on the GPU and on wasm at the same time, with what they are then. Where all is finite now, or the inputs
+ * fit no more (an array that was transferred has no elements), inputs of the runs that follow are copied before they begin, and
+ * these are repeated on wasm alone.
  * @param {Watch} watch
  * @param {any} values the caller's inputs
  * @param {readonly any[]} results in the order of the manifest's outputs
@@ -44,12 +45,15 @@ async function decide(watch, values, results, held) {
   );
   /** @param {string} reason */
   const giveUp = (reason) => {
-    if (!watch.on) return;
+    if (!watch.on || watch.life.aborted) return;
     console.warn(
       `output ${JSON.stringify(name)} has elements that are not finite on ${info.backend} (${info.adapter}), and the inputs ` +
         `are; whether the model itself gives them is not known: ${reason}`,
     );
     conclude(watch, 'unchecked');
+  };
+  const holdNext = () => {
+    watch.hold = (next) => (areArrays(inputs, next) ? copied(next) : undefined);
   };
   if (manifest.states) return giveUp('runs depend on states that runs before have left');
   if (!manifest.backends.some(({ backend }) => backend === 'wasm'))
@@ -63,6 +67,8 @@ async function decide(watch, values, results, held) {
     if (!canTell(inputs, given)) return;
     [again, wanted] = await Promise.all([held ? results : watch.repeat(given), reference.run(given)]);
   } catch (error) {
+    const isOfInputs = error instanceof RangeError || error instanceof TypeError;
+    if (isOfInputs && !held && areArrays(inputs, values)) return holdNext();
     return giveUp(/** @type {Error} */ (error).message);
   }
   let found = false;
@@ -73,7 +79,7 @@ async function decide(watch, values, results, held) {
     found ||= hasNonFinite({ dtype }, again[i]);
   }
   if (found) conclude(watch, 'expected');
-  else watch.hold = (values) => (areArrays(inputs, values) ? copied(values) : undefined);
+  else holdNext();
 }
 
 /**

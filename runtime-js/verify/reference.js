@@ -30,7 +30,9 @@ export function referenceOf({ manifest, options, info, life, load }, signal) {
   const before = references.get(info);
   if (before) return before;
   const others = { ...options, backend: /** @type {const} */ ('wasm'), ...OWN, signal };
-  const loading = load({ ...manifest, answers: undefined }, others);
+  // Files of labels stay in the specification: a load removes from the cache what its manifest does not name.
+  const plain = { ...manifest, answers: undefined, unused: manifest.answers };
+  const loading = load(plain, others);
   references.set(info, loading);
   loading.then(
     (reference) => {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from documentation import blocks
 from onnx_models import model, node, random
 from test_merged_decoders import WIDTH, merged
 from webnn_compile import InputError, ModelOptions, Packaging, build_bundle
+from webnn_compile.driver.given_options import BundleOptions
 
 BOTH: dict[str, Any] = {"targets": "wasm", "golden": False, "canaries": False}
 
@@ -79,12 +81,29 @@ def test_a_folder_is_that_of_the_command_line(files: tuple[Path, Path], tmp_path
         ({"dims": {"E": 1}, "packaging": Packaging("npm")}, "--format npm is for bundles of one model"),
         ({"dims": {"E": 1}, "targets": "c"}, "--targets c is for one model"),
         ({"out": None}, "several models are for a folder: give out=, too"),
+        (
+            {"example_inputs": (1,)},
+            r"^encoder_1: example_inputs= and .*; give those of one model by own=\{NAME: \{'example_inputs': ...\}\}$",
+        ),
+        (
+            {"own": {"step": {"dynamic_shapes": ()}}},
+            "^step: example_inputs= and dynamic_shapes= are for a module of PyTorch",
+        ),
     ],
 )
 def test_refusals(files: tuple[Path, Path], tmp_path: Path, options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         build_bundle(list(files), **{**BOTH, "out": tmp_path / "out", **options})
     assert not (tmp_path / "out").exists()
+
+
+def test_type_checkers_know_every_option() -> None:
+    """For one model and for several, with the types that the function itself has."""
+    parameters = dict(inspect.signature(build_bundle).parameters)
+    for of_some in ("model", "targets", "shapes", "out", "own"):  # which the overloads have themselves
+        del parameters[of_some]
+    options = {name: reference.__forward_arg__ for name, reference in BundleOptions.__annotations__.items()}
+    assert options == {name: parameter.annotation for name, parameter in parameters.items()}
 
 
 def test_names(files: tuple[Path, Path], tmp_path: Path) -> None:

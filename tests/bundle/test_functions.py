@@ -145,7 +145,7 @@ def test_names_of_files(stem: str, name: str) -> None:
         (("a", "a"), "two models have the name 'a'"),
         (("load",), "'load' is taken"),
         (("class",), "'class' is taken"),
-        (("Big",), "'Big' is no name for scripts: give NAME=FILE"),
+        (("Big",), r"'Big' is no name for scripts: .* by NAME=FILE, or in Python by \{name: file\}"),
     ],
 )
 def test_refused_names(names: tuple[str, ...], message: str, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import { afterEach, test } from 'node:test';
 import { fetchFile } from '../../runtime-js/fetch/fetch_file.js';
 import { cacheOf, dropOthers, openStore, storeName } from '../../runtime-js/fetch/keep_files.js';
 import { watchDownloads } from '../../runtime-js/fetch/watch_downloads.js';
+import { referenceOf } from '../../runtime-js/verify/reference.js';
 
 const hash = (bytes) => createHash('sha256').update(bytes).digest('hex');
 const ONE = Uint8Array.from([1, 2, 3]);
@@ -116,6 +117,21 @@ test('files of another version are removed', async () => {
   await dropOthers(MANIFEST);
   const left = [...stores.get(storeName(MANIFEST)).keys()].map((url) => url.split('/').pop());
   assert.deepEqual(left, [SPEC.sha256, 'b']);
+});
+
+test('the model on wasm, which has no answers, leaves the files of their labels', async () => {
+  const stores = pretend();
+  const manifest = { ...MANIFEST, answers: [{ name: 'a', kind: 'classify', labels: { ...SPEC, sha256: 'labels' } }] };
+  const store = await openStore(storeName(manifest));
+  for (const name of ['labels', 'older']) await store.keep(name, ONE);
+  const loaded = async (plain) => {
+    assert.equal(plain.answers, undefined);
+    await dropOthers(plain);
+    return { dispose() {} };
+  };
+  await referenceOf({ manifest, options: {}, info: {}, life: new AbortController().signal, load: loaded });
+  const left = [...stores.get(storeName(manifest)).keys()].map((url) => url.split('/').pop());
+  assert.deepEqual(left, ['labels']);
 });
 
 test('bundles at different places, and models of different names, have caches of their own', () => {

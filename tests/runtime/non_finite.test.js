@@ -131,6 +131,36 @@ test('after a run that is finite the second time, inputs are copied before the n
   await assert.rejects(state.judge(x, undefined), { code: 'wrong-results' });
 });
 
+test('inputs that were transferred are copied before the next run', async (t) => {
+  const onWasm = (x) => {
+    if (x.length !== 3) throw new RangeError('input "x": expected a Float32Array of length 3, got length 0');
+    return x.map((v) => 2 * v);
+  };
+  const state = watched(t, { onGpu: overflown, onWasm });
+  const sent = Float32Array.from(x);
+  const results = [undefined, overflown(x)];
+  structuredClone(sent, { transfer: [sent.buffer] });
+  await judge(state.watch, { x: sent }, results);
+  assert.deepEqual([state.watch.on, state.warnings.callCount()], [true, 0]);
+  const held = state.watch.hold({ x });
+  await assert.rejects(judge(state.watch, { x: sent }, results, held), { code: 'wrong-results' });
+  await judge(state.watch, { x: { getContext() {} } }, results); // nothing to copy: a reason to give up
+  assert.deepEqual([state.watch.on, state.warnings.callCount()], [false, 1]);
+});
+
+test('a model that ends while a run is looked into gives no warning', async (t) => {
+  const state = watched(t, {
+    onGpu: overflown,
+    onWasm: async () => {
+      state.life.abort(new Error('disposed'));
+      throw new Error('the model was disposed of');
+    },
+  });
+  await assert.rejects(state.judge(x), /disposed/);
+  await new Promise((resolve) => setTimeout(resolve));
+  assert.deepEqual([state.watch.on, state.warnings.callCount()], [true, 0]);
+});
+
 test('what cannot be found out is a warning that names the output, once', async (t) => {
   const cases = [
     [{ own: { ...manifest, backends: [{ backend: 'webgpu' }] } }, /compile with wasm among the --targets/],
