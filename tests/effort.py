@@ -7,7 +7,7 @@ Selections go by names, so a test or a row is taken or left whatever stands befo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Literal, cast
 from zlib import crc32
 
@@ -28,7 +28,7 @@ ROWS_IN_TURN: Mapping[Effort, Sequence[str]] = {"ci": ("webgpu", "webgl")}
 """Backends of which each row, but for programs of many kernels, runs on one: what differs between them is how the
 constructs of kernels are written, and each has hundreds of rows."""
 
-ROWS_IN_BROWSERS: Mapping[Effort, int] = {"check": 1, "ci": 6, "all": 1}
+ROWS_IN_BROWSERS: Mapping[Effort, int] = {"check": 1, "ci": 8, "all": 1}
 """Every so many of those run as bundles in a browser, too."""
 
 MANY_KERNELS = (
@@ -154,6 +154,7 @@ SAMPLED: Mapping[str, int] = {
     "tests/frontends/test_mxnet.py::test_operator": 8,
     "tests/frontends/test_tensorflow_operators.py::test_operator": 6,
     "tests/frontends/test_tflite_networks.py::test_network": 8,
+    "tests/frontends/test_tflite_operators.py::test_operator": 2,
     "tests/generation/test_generate.py::test_tokens_are_those_of_the_reference": 2,
     "tests/gpu/test_extremes.py::test_extremes": 2,
     "tests/gpu/test_winograd_on_devices.py::test_a_device_computes_by_tiles": 3,
@@ -167,6 +168,7 @@ SAMPLED: Mapping[str, int] = {
     "tests/schedule/test_word_products.py::test_rows_of_windows_of_few_channels_are_words": 2,
     "tests/tensor/test_winograd.py::test_every_target_computes_by_tiles": 6,
     "tests/tensor/test_winograd.py::test_in_bands": 6,
+    "tests/test_compile.py::test_garbage_collection": 2,
     "tests/test_compile_time.py::test_work_grows_like_the_model": 2,
     "tests/test_control_flow.py::test_any_size_and_any_way": 2,
     "tests/test_decoders.py::test_generated_tokens": 3,
@@ -189,50 +191,27 @@ SAMPLED: Mapping[str, int] = {
     "tests/test_state_windows.py::test_decoders_as_exporters_write_them": 4,
     "tests/test_states.py::test_runs_find_what_those_before_have_left": 3,
     "tests/test_states.py::test_states_are_saved_and_loaded_forked_and_reset": 2,
+    "tests/test_verify.py::test_decoders_of_exporters": 2,
+    "tests/tune/test_trials.py::test_candidates_beside_each_other_are_right": 2,
 }
 """Functions of which CI takes one parameter set in so many."""
 
-IN_TURN = (
-    "e2e/test_abort.py",
-    "e2e/test_broken_devices.py",
-    "e2e/test_broken_models.py",
-    "e2e/test_bundlers.py",
-    "e2e/test_canaries.py",
-    "e2e/test_check_kernels.py",
-    "e2e/test_compile_in_page.py",
-    "e2e/test_compile_page.py",
-    "e2e/test_compile_page_visits.py",
-    "e2e/test_compiled_losses.py",
-    "e2e/test_compiler_starts_and_ends.py",
-    "e2e/test_device_losses.py",
-    "e2e/test_device_page.py",
-    "e2e/test_device_generate.py",
-    "e2e/test_device_refusals.py",
-    "e2e/test_device_sessions.py",
-    "e2e/test_device_values.py",
-    "e2e/test_device_winograd.py",
-    "e2e/test_digits.py",
-    "e2e/test_dynamic_memory.py",
-    "e2e/test_formats_in_page.py",
-    "e2e/test_exported_models.py",
-    "e2e/test_generate.py",
-    "e2e/test_host_parts.py",
-    "e2e/test_non_finite.py",
-    "e2e/test_npm_package.py",
-    "e2e/test_prepared_constants.py",
-    "e2e/test_queue_and_dispose.py",
-    "e2e/test_rpc.py",
-    "e2e/test_sessions.py",
-    "e2e/test_tflite_in_page.py",
-    "e2e/test_tune.py",
-    "e2e/test_verify_runs.py",
-    "e2e/test_tune_faults.py",
-    "e2e/test_tune_in_page.py",
-    "e2e/test_documented_scripts.py",
-    "e2e/test_accessibility.py",
-    "e2e/test_wheel.py",
+IN_BOTH = (
+    "e2e/test_auto.py",
+    "e2e/test_demo_page.py",
+    "e2e/test_devices.py",
+    "e2e/test_dtypes.py",
+    "e2e/test_isolation.py",
+    "e2e/test_load_and_run.py",
+    "e2e/test_mailbox.py",
+    "e2e/test_offline.py",
+    "e2e/test_op_table_devices.py",
+    "e2e/test_photographs.py",
+    "e2e/test_threads.py",
+    "e2e/test_trusted_types.py",
 )
-"""Files whose tests run in one of the browsers in CI, some in each. All others run in both."""
+"""Files whose tests CI runs in both browsers: what starts, and what browsers have of their own. Tests of all others run
+in one of the two, some in each."""
 
 BROWSERS = ("chromium", "firefox")
 
@@ -315,17 +294,21 @@ def leave_to_all(items: list[pytest.Item]) -> tuple[list[pytest.Item], list[pyte
     """The tests of CI among all collected ones, and the others."""
     chosen: list[pytest.Item] = []
     left: list[pytest.Item] = []
+    ids = {item.nodeid for item in items}
     for item in items:
         of_target = TARGETS["ci"].get(target_of(item), 1) if item.get_closest_marker("every_row") is None else 1
         n = max(SAMPLED.get(_function(item), 1), of_target)
-        runs = every_nth_row(item.nodeid, n) and _has_its_turn(item.nodeid)
+        runs = every_nth_row(item.nodeid, n) and _has_its_turn(item.nodeid, ids)
         (chosen if runs else left).append(item)
     return chosen, left
 
 
-def _has_its_turn(nodeid: str) -> bool:
+def _has_its_turn(nodeid: str, ids: Set[str]) -> bool:
+    """Whether it runs in its browser, or is among `ids` for no other."""
     named = [browser for browser in BROWSERS if browser in nodeid]
-    if not named or not nodeid.startswith(IN_TURN):
+    if not named or not nodeid.startswith("e2e/") or nodeid.startswith(IN_BOTH):
+        return True
+    if {nodeid.replace(named[0], browser) for browser in BROWSERS} - ids:
         return True
     return BROWSERS[crc32(nodeid.replace(named[0], "").encode()) % len(BROWSERS)] == named[0]
 

@@ -10,7 +10,7 @@ import effort
 import pytest
 from effort import (
     BROWSERS,
-    IN_TURN,
+    IN_BOTH,
     LEFT_TO_CI,
     MANY_KERNELS,
     ROWS_OF_BACKENDS,
@@ -65,7 +65,7 @@ def test_ci_runs_rows_of_each_operator_of_many_kernels_on_every_gpu() -> None:
 
 
 def test_what_is_left_out_exists() -> None:
-    for prefix in (*LEFT_TO_CI, *SAMPLED, *IN_TURN):
+    for prefix in (*LEFT_TO_CI, *SAMPLED, *IN_BOTH):
         file, _, function = prefix.partition("::")
         assert (ROOT / file).exists(), prefix
         assert f"def {function}(" in (ROOT / file).read_text() if function else True, prefix
@@ -82,9 +82,10 @@ class Item:
 
 def test_ci_runs_a_test_of_browsers_that_take_turns_in_one() -> None:
     names = [f"test_{i}[{{}}-wasm]" for i in range(40)]
-    tests = {name: [Item(f"{IN_TURN[0]}::{name.format(browser)}") for browser in BROWSERS] for name in names}
-    both = [Item(f"e2e/test_photographs.py::test_photo[{browser}]") for browser in BROWSERS]
-    others = [Item(f"{IN_TURN[0]}::test_without_a_browser"), Item("tests/test_any.py::test_firefox[firefox]")]
+    tests = {name: [Item(f"e2e/test_new.py::{name.format(browser)}") for browser in BROWSERS] for name in names}
+    both = [Item(f"{IN_BOTH[0]}::test_photo[{browser}]") for browser in BROWSERS]
+    others = [Item("e2e/test_new.py::test_without_a_browser"), Item("e2e/test_new.py::test_alone[firefox]")]
+    others += [Item("tests/test_any.py::test_firefox[firefox]")]
     chosen, left = leave_to_all([*both, *others, *(item for pair in tests.values() for item in pair)])  # type: ignore[list-item]
     assert {*both, *others} <= {*chosen}
     assert all(len({*pair} & {*chosen}) == 1 for pair in tests.values())
