@@ -122,7 +122,7 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
     if (inWorker) return startWorker({ ...plan, ...part }, notify, signal);
     const { startThreads } = wasmPage;
     const own = { ...plan, ...part, startThreads, device, signal };
-    return startSession(await scriptOf(part.backend, fetching), own, notify);
+    return startSession(await scriptOf(part.backend, timeout), own, notify);
   };
   const starting = startFirst(parts, start, weights, signal);
   /** @type {import('../start_session.js').Session | undefined} of a model that was disposed of nothing holds it any more */
@@ -213,10 +213,14 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
       });
       await compare?.(results);
       // <finite>
-      if (watch.on && outputs.some((spec, i) => optional.hasNonFinite(spec, results[i]))) {
-        const verifier = await import('../verify/verify_runs.js').catch((error) => {
+      const spec = watch.on && outputs.find((spec, i) => optional.hasNonFinite(spec, results[i]));
+      if (spec) {
+        const importing = arrived('the comparison with wasm', import('../verify/verify_runs.js'), timeout);
+        const verifier = await importing.catch(({ message }) => {
+          if (!watch.on) return;
           watch.on = false; // its script cannot be had, now or later
-          console.warn(error);
+          info.verified = { every: 0, runs: 0, largest: 0, nonFinite: 'unchecked' };
+          console.warn(`output ${JSON.stringify(spec.name)} has NaN or infinities: ${message}`);
         });
         await verifier?.judge(watch, values, results, held, signal);
       }
@@ -301,7 +305,7 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
         /** @param {Pick<import('../start_session.js').OwnPlan, 'checking'>} changes */
         begin: async (changes) =>
           startSession(
-            await scriptOf(info.backend, fetching),
+            await scriptOf(info.backend, timeout),
             { ...plan, ...part, startThreads, device, ...changes },
             () => {},
           ),
@@ -343,14 +347,25 @@ async function soon(need) {
 /** @param {TensorSpec} spec */
 const publish = ({ offset, ...spec }) => Object.freeze({ ...spec, shape: Object.freeze(shownShape(spec.shape)) });
 
+/** @type {(backend: Part['backend'], timeout: number) => Promise<import('../start_session.js').Backend>} */
+const scriptOf = (backend, timeout) =>
+  arrived(
+    `the backend ${backend}`,
+    /** @type {Record<typeof backend, () => Promise<any>>} */ (backends)[backend](),
+    timeout,
+  );
+
 /**
- * @param {Part['backend']} backend
- * @param {{ signal: AbortSignal | undefined, timeout: number }} plan
- * @returns {Promise<import('../start_session.js').Backend>}
+ * The exports of a script of the bundle, once they are here.
+ * @template T
+ * @param {string} what it is for, in messages
+ * @param {Promise<T>} importing
+ * @param {number} timeout
  */
-async function scriptOf(backend, plan) {
-  const importing = /** @type {Record<typeof backend, () => Promise<any>>} */ (backends)[backend]();
-  const downloads = watchDownloads(plan);
-  const hint = `: is it beside model.js (${BUNDLERS})? Service workers take --format iife`;
-  return importScript(`the backend ${backend}`, importing, downloads, hint).finally(downloads.end);
-}
+const arrived = (what, importing, timeout) =>
+  importScript(
+    what,
+    importing,
+    watchDownloads({ timeout }),
+    `: is it beside model.js (${BUNDLERS})? Service workers take --format iife`,
+  );

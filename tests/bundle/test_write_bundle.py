@@ -58,7 +58,7 @@ def test_text_files_use_plain_newlines_and_name_no_other_host() -> None:
 
 
 @pytest.mark.parametrize(
-    ("backends", "most"), [(("wasm",), 53_400), (("webgl",), 69_530), (("webgpu", "webgl", "wasm"), 103_830)]
+    ("backends", "most"), [(("wasm",), 53_400), (("webgl",), 69_640), (("webgpu", "webgl", "wasm"), 103_950)]
 )
 def test_scripts_stay_small(backends: tuple[str, ...], most: int) -> None:
     """Scripts that applications download, and those of the bundle's own page."""
