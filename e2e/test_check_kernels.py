@@ -26,7 +26,11 @@ CHECK = """
   try {
     const inputs = { image: Float32Array.from(image) };
     const before = await model.run(inputs);
-    const found = await outcome(model.check(inputs));
+    const own = inputs.image.slice();
+    const checking = model.check({ image: own });
+    const refill = setInterval(() => own.fill(Math.random()), 1);
+    const found = await outcome(checking);
+    clearInterval(refill);
     const after = await model.run(inputs);
     return { ...found, same: before.logits.every((x, i) => x === after.logits[i]) };
   } finally {
@@ -34,7 +38,8 @@ CHECK = """
     await model.dispose();
   }
 """
-"""The outcome of a check on a GPU that is broken by `argument.rule`; `same`: runs before and after it agree."""
+"""The outcome of a check on a GPU that is broken by `argument.rule`; `same`: runs before and after it agree.
+Arrays are the caller's again as soon as it begins."""
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +121,15 @@ def test_wasm_has_nothing_to_compare(page: Page, site: Site) -> None:
     got = value(page, CHECK, {"rule": "", "load": {"backend": "wasm"}, "image": images()[0]})
     assert got["code"] == "check"
     assert "this model runs on wasm: load it with { backend: 'webgpu' } or 'webgl'" in got["message"]
+
+
+def test_a_server_without_the_script_is_named(page: Page, site: Site) -> None:
+    page.route("**/check_launches-*", lambda route: route.fulfill(status=404))
+    open_bundle(page, site, "bundle")
+    got = value(page, CHECK, {"rule": "", "load": {"backend": "wasm"}, "image": images()[0]})
+    assert (got["name"], got["code"]) == ("DownloadError", "network")
+    assert "the script of the check did not load" in got["message"]
+    assert "is it beside model.js" in got["message"]
 
 
 def test_the_page_of_the_bundle_says_which(page: Page, site: Site, folder: Path, backend: str) -> None:

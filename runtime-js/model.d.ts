@@ -284,7 +284,7 @@ export interface KernelCheck {
   skipped: { kernel: string; nodes: string[] }[];
   /** The largest difference of floats, as `apart`. */
   largest: number;
-  /** Kernels that are wrong, in the order of the run: the first one spoils the results of those behind it. */
+  /** Kernels that are wrong, in the order of the run, each on right operands. */
   wrong: WrongKernel[];
   /** Outputs of the whole run that are wrong. Where no kernel is, the fault lies between launches. */
   outputs: { name: string; apart: number; allowed: number }[];

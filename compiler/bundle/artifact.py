@@ -88,12 +88,13 @@ class HostArtifact:
 @dataclass(frozen=True, slots=True)
 class DeviceArtifact:
     """The model for a GPU. `host` runs the segments of HostCalls, and is None for a program without them;
-    `references` are a module with which a page compares launches, empty without `--check-kernels`: it has a segment for
-    each kernel that has one, and a custom section that says which (`render_references`)."""
+    `references` are a module with which a page compares launches, None without `--check-kernels` and empty where no
+    kernel has one: it has a segment for each kernel that has, and a custom section that says which
+    (`render_references`)."""
 
     program: DeviceProgram
     host: HostArtifact | None = None
-    references: bytes = field(default=b"", repr=False)
+    references: bytes | None = field(default=None, repr=False)
 
     @property
     def backend(self) -> str:

@@ -94,10 +94,11 @@ def optional_parts(artifact: Artifact) -> Iterator[str]:
         yield "host"
     if any(part.program.canaries for part in devices):
         yield "canaries"
-    if any(part.program.canaries or part.references for part in devices):
+    checked = any(part.references is not None for part in devices)
+    if checked or any(part.program.canaries for part in devices):
         yield "trials"
-    if any(part.references for part in devices):
-        yield from ("check", "checkCheckOptions", "kernelCheck")
+    if checked:
+        yield from ("check", "checkCheckOptions", "copied", "kernelCheck")
     if not all(isinstance(step, Launch | HostCall) for part in devices for step in part.program.steps):
         yield "playStructure"
     # Compute kernels take scalars from a buffer; fragment shaders have them among their declarations.

@@ -28,13 +28,16 @@ MOST_BYTES = 2**30
 
 def make_references(
     plan: DevicePlan, program: DeviceProgram, cache: Cache
-) -> tuple[Program, tuple[ReferenceKernel, ...]]:
+) -> tuple[Program, tuple[ReferenceKernel, ...]] | None:
     """References of the kernels of a program that was compiled by `plan`, in order, and the program that computes them,
-    a segment each. Kernels have none whose arguments are too large, or in no strided order in the device's memory."""
+    a segment each. Kernels have none whose arguments are too large, or in no strided order in the device's memory; None
+    where no kernel has one."""
     first: dict[int, Launch] = {}
     for launch in program.launches:
         first.setdefault(launch.kernel, launch)
     found = [r for r in (_reference(plan, program, first[number]) for number in sorted(first)) if r is not None]
+    if not found:
+        return None
     built = kernel_program([r.kernel for r in found], WASM_PLAIN, 0, cache)
     return built.program, tuple(
         ReferenceKernel(

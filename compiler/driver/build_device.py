@@ -76,7 +76,7 @@ def build_device(target: DeviceTarget, lowered: Lowered, weights: Weights, work:
     if program.host is not None:
         with work.timed("generate code", f"host of {target.name}"):
             host = _host(program.host, weights, work)
-    references = b""
+    references = None
     if work.options.check_kernels:
         with work.timed("references", target.name):
             references = _references(plan, program, work)
@@ -85,10 +85,13 @@ def build_device(target: DeviceTarget, lowered: Lowered, weights: Weights, work:
 
 
 def _references(plan: DevicePlan, program: DeviceProgram, work: Work) -> bytes:
-    """The wasm module with which a page compares launches, with its table."""
+    """The wasm module with which a page compares launches, with its table; empty where no kernel can be compared."""
     from ..canaries.make_references import make_references
 
-    own, kernels = make_references(plan, program, work.cache)
+    made = make_references(plan, program, work.cache)
+    if made is None:
+        return b""
+    own, kernels = made
     linked = build_host(own, linker=work.options.linker, cache=work.cache)
     table = render_references(work.name, kernels, linked.heap_base, own.arena)
     return linked.module + section(CUSTOM, name(SECTION) + table)

@@ -193,6 +193,10 @@ class Options:
                 f"--check-kernels compares what GPUs compute, and --targets {','.join(self.targets)} has none: "
                 f"add {' or '.join(on_gpus)}, or leave it out"
             )
+        if self.host == "js":
+            raise InputError(
+                "--check-kernels compares with WebAssembly, and --host js makes a bundle without it: leave one out"
+            )
         if self.packaging.single_file:
             raise InputError(
                 "--check-kernels adds files that a page fetches when it compares: leave it out with --single-file"

@@ -19,7 +19,7 @@ from .render import OwnTexel
 
 def live_strips(scheduled: Kernel, own: OwnTexel, place: Placement, texels: int) -> Strips | None:
     """Strips beyond which the condition around what a fragment does is false, in the first `texels` of the texture;
-    None where it says of none that a size decides, or where there would be as many as the texture has rows."""
+    None where no condition bounds rows by a size, or where there would be as many as the texture has rows."""
     if place.layers > 1 or len(own.column) != 1 or len(own.row) > 1:
         return None
     x, y = own.column[0][0], own.row[0][0] if own.row else None

@@ -298,11 +298,15 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
     // <check>
     async check(/** @type {unknown} */ values, /** @type {import('../model.js').CheckOptions} */ options = {}) {
       optional.checkCheckOptions(options);
-      const { checkLaunches } = await import('../verify/check_launches.js');
+      const kept = optional.copied(values); // the caller may change them meanwhile
+      const { signal } = options;
+      const signals = signal ? [life.signal, signal] : [life.signal];
+      const importing = arrived('the check', import('../verify/check_launches.js'), timeout);
+      const { checkLaunches } = await unlessAborted(importing, signals, () => {});
       const { startThreads } = wasmPage;
       const checked = {
-        ...{ manifest, part, info, fetching, use },
-        /** @param {Pick<import('../start_session.js').OwnPlan, 'checking'>} changes */
+        ...{ manifest, part, info, fetching, use, signals },
+        /** @param {Partial<import('../start_session.js').OwnPlan>} changes */
         begin: async (changes) =>
           startSession(
             await scriptOf(info.backend, timeout),
@@ -310,9 +314,9 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
             () => {},
           ),
         /** @param {(data: any[], scalars: number[]) => Promise<any[]>} run */
-        withInputs: (run) => withInputs(values, options.signal, undefined, run),
+        withInputs: (run) => withInputs(kept, signal, undefined, run),
       };
-      return checkLaunches(checked, options);
+      return checkLaunches(checked);
     },
     // </check>
     async dispose() {

@@ -7,6 +7,7 @@ export { pieces } from '../generate/pieces.js';
 export { texts } from '../texts/texts.js';
 export { tokenizers } from '../texts/tokenizers.js';
 export { sizes } from '../values/bind_sizes.js';
+export { copied } from '../values/copy_inputs.js';
 export { hasNonFinite } from '../values/into.js';
 export { pictures } from '../values/pictures.js';
 export { sounds } from '../values/sounds.js';

@@ -3,8 +3,8 @@ import { largestDifference } from '../values/compare_results.js';
 
 /** @typedef {import('../load/load.js').Manifest} Manifest */
 
-/** Differences up to this multiple of what the last digits of the inputs change are allowed, as in the self-test. */
-const CONDITION = 4;
+/** Differences up to this multiple of what the last digits of inputs or operands change are allowed, as in the self-test. */
+export const CONDITION = 4;
 
 /** The tolerance of models in which a rounding moves a whole step: `HALF_TOLERANCE` of the compiler. */
 const COARSE = 2e-2;

@@ -1,6 +1,7 @@
 // A device that carries out launches one by one, on what the host has of each storage, and compares each result with a
 // reference: this result is what later launches find, so a launch is judged by itself.
 import { at, storageOf, valueAt } from '../device/device_program.js';
+import { UnsupportedError } from '../errors.js';
 import { toHalf, words } from '../values/convert.js';
 import { copyOf, elementOf } from '../values/dtypes.js';
 import { judge } from './judge_launch.js';
@@ -21,6 +22,9 @@ import { numbersIn } from './reference_kernels.js';
  * @property {Map<number, WrongKernel>} wrong kernels, in the order of the run
  * @property {boolean} over later launches are carried out by references alone
  */
+
+/** Milliseconds after which the page has its turn: references alone compute without waiting for a GPU. */
+const TURN = 50;
 
 /** The largest float16. */
 const LARGEST = 65504;
@@ -44,6 +48,9 @@ export function comparingDevice(device, program, references, findings, signal) {
   /** @type {Set<number>} values that the device alone has */
   const drawn = new Set();
   const inOrder = oneByOne();
+  const giveTurn = turns();
+  /** @type {unknown} of the first write that failed: what follows would be computed of zeros */
+  let failed;
   const contentOf = (/** @type {number} */ value) => {
     const { storage } = valueAt(program, value);
     contents[storage] ??= roomFor(storageOf(program, value));
@@ -55,6 +62,7 @@ export function comparingDevice(device, program, references, findings, signal) {
   };
   /** @param {Started} started */
   const launchOne = async ({ number, scalars }) => {
+    await giveTurn();
     signal?.throwIfAborted();
     const launch = at(program.launches, number);
     const operands = launch.arguments.map(contentOf);
@@ -91,8 +99,12 @@ export function comparingDevice(device, program, references, findings, signal) {
   return {
     ...device,
     write(value, data) {
-      const copy = words(storageOf(program, value).dtype, data.length, copyOf(data).buffer);
-      inOrder(async () => contentOf(value).set(/** @type {any} */ (copy)));
+      const copy = allocated(data.byteLength, () =>
+        words(storageOf(program, value).dtype, data.length, copyOf(data).buffer),
+      );
+      inOrder(async () => contentOf(value).set(/** @type {any} */ (copy))).catch((error) => {
+        failed ??= error;
+      });
     },
     draw(value, ...picture) {
       device.draw(value, ...picture);
@@ -104,6 +116,7 @@ export function comparingDevice(device, program, references, findings, signal) {
     },
     segment: (reads) => (launches, lengths) =>
       inOrder(async () => {
+        if (failed) throw failed;
         await fetchDrawn();
         for (const started of launches) await launchOne(started);
         return reads.map((value, i) => contentOf(value).slice(0, lengths?.[i] ?? valueAt(program, value).length));
@@ -116,7 +129,26 @@ export function comparingDevice(device, program, references, findings, signal) {
 }
 
 /** @type {(storage: import('../device/device_program.js').Storage) => Words} */
-const roomFor = ({ bytes, dtype }) => words(dtype, bytes / elementOf(dtype).bytes);
+const roomFor = ({ bytes, dtype }) => allocated(bytes, () => words(dtype, bytes / elementOf(dtype).bytes));
+
+/**
+ * @template T
+ * @param {number} bytes
+ * @param {() => T} make an array of so many bytes
+ * @returns {T}
+ * @throws {UnsupportedError} `memory`
+ */
+function allocated(bytes, make) {
+  try {
+    return make();
+  } catch (error) {
+    throw new UnsupportedError(
+      'memory',
+      `check keeps what the GPU has in memory, too, and the browser did not allocate ${Math.ceil(bytes / 2 ** 20)} MiB more ` +
+        `for it: close other pages, or check the model with smaller inputs (${error})`,
+    );
+  }
+}
 
 /**
  * Reference whose finite results are in the range of float16, as devices store them.
@@ -146,6 +178,16 @@ function keep({ result, at: elementAt, places }, target, halves) {
     const x = Number(result[element]);
     target[place] = halves ? toHalf(x) : x;
   }
+}
+
+/** A pause in which the page does what waits, once the last one is long ago. */
+function turns() {
+  let last = performance.now();
+  return async () => {
+    if (performance.now() - last < TURN) return;
+    await new Promise((resolve) => setTimeout(resolve));
+    last = performance.now();
+  };
 }
 
 /** Carries out tasks in the order in which they come; one that fails stops none of those behind it. */

@@ -1,5 +1,6 @@
 // How far what a device computed may be from a reference's result.
 import { wordOf } from '../values/seeded_word.js';
+import { CONDITION } from './compare_outputs.js';
 
 /** @typedef {import('../values/convert.js').Words} Words */
 /** @typedef {import('./reference_kernels.js').Computed} Computed */
@@ -16,9 +17,6 @@ const SAMPLE = 1024;
 
 /** Operands are moved by this part of themselves, to see how much a kernel amplifies a device's rounding. */
 const MOVED = 2 ** -20;
-
-/** A device may differ by this multiple of the change of a result whose operands are moved. */
-const CONDITION = 4;
 
 /**
  * @param {Reference} reference

@@ -19,10 +19,13 @@ from webnn_compile import build_bundle
 from webnn_compile.bundle.packaging import Packaging
 from webnn_compile.canaries.canary_values import canary_sums, canary_values
 from webnn_compile.canaries.make_references import make_references
+from webnn_compile.driver.build import build_files
 from webnn_compile.driver.options import Options
 from webnn_compile.errors import InputError
 from webnn_compile.execution.arrange import arrange
+from webnn_compile.gpu.plan_for_device import DevicePlan
 from webnn_compile.program.device_program import Canary, DeviceProgram
+from webnn_compile.program.program import Program
 from webnn_compile.program.references import ReferenceArgument, ReferenceKernel
 from webnn_compile.system.cache import Cache
 from webnn_compile.wasm.build_module import build_host
@@ -45,6 +48,12 @@ MODELS: dict[str, tuple[Callable[[], onnx.ModelProto], dict[str, Any]]] = {
     "quantised": (lambda: quantised("qdq-u8s8"), {}),
     "sizes that vary": (rows, {"dims": {"n": (1, 2), "rows": (3, 90)}}),
 }
+
+
+def made(plan: DevicePlan, program: DeviceProgram, cache: Cache) -> tuple[Program, tuple[ReferenceKernel, ...]]:
+    references = make_references(plan, program, cache)
+    assert references is not None
+    return references
 
 
 class Reference:
@@ -95,7 +104,7 @@ def test_references_give_the_results_of_canaries(name: str, target: str) -> None
     make, options = MODELS[name]
     cache = Cache(None)
     plan, program = planned(make(), target, cache=cache, **options)
-    own, references = make_references(plan, program, cache)
+    own, references = made(plan, program, cache)
     used = {launch.kernel for launch in program.launches}
     assert len(references) == len(used)
     linked = build_host(own, cache=cache)
@@ -118,7 +127,7 @@ def test_references_give_the_results_of_canaries(name: str, target: str) -> None
 
 def test_integers_are_exact() -> None:
     plan, program = planned(integers(), "webgpu")
-    _, references = make_references(plan, program, Cache(None))
+    _, references = made(plan, program, Cache(None))
     assert [r.tolerance for r in references] == [0]
 
 
@@ -126,7 +135,7 @@ def test_one_kernel_has_one_reference() -> None:
     """Several launches of it have the same, as those of a network of equal layers."""
     nodes = [node("MatMul", [f"x{i}", "w"], [f"x{i + 1}"]) for i in range(3)]
     plan, program = planned(model(nodes, {"x0": (5, 9)}, ["x3"], {"w": random((9, 9))}), "webgpu")
-    _, references = make_references(plan, program, Cache(None))
+    _, references = made(plan, program, Cache(None))
     kernels = [r.kernel for r in references]
     assert len(program.launches) > len(kernels) == len(set(kernels))
 
@@ -145,10 +154,21 @@ def test_a_bundle_has_them_in_one_more_file(tmp_path: Path) -> None:
     assert (own.name, own.kind, len(own.data)) == (file["file"], "check", file["bytes"])
 
 
+def test_a_program_of_which_no_kernel_has_one(tmp_path: Path) -> None:
+    """There is no file of them; `check` is there, and refuses by name."""
+    onnx.save(model([node("Neg", ["x"], ["y"])], {"x": (2**28,)}, ["y"]), tmp_path / "model.onnx")
+    options = Options(targets=("webgpu",), check_kernels=True)
+    files = build_files(tmp_path / "model.onnx", options, lambda _: None).files
+    assert not [f for f in files if f.kind == "check"]
+    (script,) = [f for f in files if f.name.startswith("check_launches-")]
+    assert b"no kernel of this model has one on" in script.data
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"targets": ("wasm",)}, "--targets wasm has none: add webgpu or webgl"),
+        ({"targets": ("webgl",), "host": "js"}, "--host js makes a bundle without it: leave one out"),
         ({"packaging": Packaging(single_file=True)}, "leave it out with --single-file"),
         ({"targets": ("c",)}, "--check-kernels is for bundles"),
     ],

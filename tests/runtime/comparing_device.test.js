@@ -112,6 +112,32 @@ test('inputs that are drawn come from the device', async () => {
   assert.deepEqual(device.released, [0]);
 });
 
+test('a storage that has no room ends it', async () => {
+  const { device } = opened();
+  const huge = { ...program, storages: program.storages.map((one) => ({ ...one, bytes: 2 ** 60 })) };
+  const compared = comparingDevice(device, huge, references, noFindings(), undefined);
+  compared.write(0, Int8Array.of(1, 2));
+  await assert.rejects(compared.segment([])([]), {
+    code: 'memory',
+    message: /did not allocate 1099511627776 MiB more/,
+  });
+});
+
+test('the page has its turn while references compute alone', async () => {
+  const busy = (own) => ({
+    ...own,
+    compute(...given) {
+      for (const began = performance.now(); performance.now() - began < 60; );
+      return own.compute(...given);
+    },
+  });
+  const ending = new AbortController();
+  const slow = new Map([...references].map(([kernel, own]) => [kernel, busy(own)]));
+  const compared = comparingDevice(opened().device, program, slow, { ...noFindings(), over: true }, ending.signal);
+  setTimeout(() => ending.abort(new Error('stopped')));
+  await assert.rejects(compared.segment([])(started), /stopped/);
+});
+
 test('an abort ends it', async () => {
   const { device } = opened();
   const signal = AbortSignal.abort(new Error('enough'));
