@@ -152,5 +152,8 @@ def test_the_page_of_the_bundle_says_which(page: Page, site: Site, folder: Path,
     nodes = ", ".join(tables["launches"]["nodes"][tables["launches"]["kernel"].index(2)])
     said = f"kernel {tables['kernels']['name'][2]} is WRONG, which computes {nodes}: it differs by 0.0"
     expect(row.locator("strong.error")).to_contain_text(said)
+    page.get_by_label("Backend").select_option("wasm")
+    page.get_by_role("button", name="Check kernels").press("Enter")
+    expect(status).to_have_text("Nothing was compared; not possible here: wasm.", timeout=START)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.goto("about:blank")

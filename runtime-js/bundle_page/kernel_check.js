@@ -34,6 +34,7 @@ const check = async (model, inputs, signal) => summarise(await model.check(input
 /**
  * @param {KernelCheck} found
  * @returns {{ passed: boolean, words: string }}
+ * @throws {Error} where nothing was compared
  */
 export function summarise({ compared, launches, skipped, largest, wrong, outputs }) {
   const [first, ...others] = wrong;
@@ -44,11 +45,12 @@ export function summarise({ compared, launches, skipped, largest, wrong, outputs
     return { passed: false, words: `kernel ${first.kernel} is WRONG, ${nodesOf(first)}: ${by(first)}${more}${left}` };
   }
   const right = `${count(compared, 'kernel')} right in ${count(launches, 'launch', 'launches')}`;
-  if (output)
-    return {
-      passed: false,
-      words: `output ${output.name} is WRONG: ${by(output)}; ${right}, each by itself, so the fault lies between launches${left}`,
-    };
+  const none = `no kernel could be compared, of ${skipped.length}`;
+  if (output) {
+    const kernels = compared ? `${right}, each by itself, so the fault lies between launches${left}` : none;
+    return { passed: false, words: `output ${output.name} is WRONG: ${by(output)}; ${kernels}` };
+  }
+  if (!compared) throw new Error(none);
   return { passed: true, words: `${right}: largest difference ${largest.toPrecision(2)} of the largest value${left}` };
 }
 

@@ -53,10 +53,10 @@ export function offerMeasuring(model, load, makeInputs, alone) {
   /**
    * Does something with the model on each backend that is chosen.
    * @param {string} doing
-   * @param {string} done
+   * @param {string} what passes or fails, before these words; empty where it measures
    * @param {(model: Model, signal: AbortSignal) => Promise<Measured>} use
    */
-  async function onBackends(doing, done, use) {
+  async function onBackends(doing, what, use) {
     life = new AbortController();
     const { signal } = life;
     button.textContent = 'Stop';
@@ -72,9 +72,12 @@ export function offerMeasuring(model, load, makeInputs, alone) {
     }
     const results = [...measured];
     const failed = results.flatMap(([name, { error }]) => (error ? [name] : []));
-    const wrong = results.flatMap(([name, { tested }]) => (tested && !tested.passed ? [name] : []));
+    const wrong = results.flatMap(([name, { tested }]) => (tested && !tested.passed ? [name] : [])).join(', ');
     const absent = failed.length ? `; not possible here: ${failed.join(', ')}` : '';
-    showStatus(`${wrong.length ? `The self-test failed on ${wrong.join(', ')}` : done}${absent}.`, wrong.length > 0);
+    // <check>
+    if (what && !results.some(([, { tested }]) => tested)) return showStatus(`Nothing was compared${absent}.`, true);
+    // </check>
+    showStatus(`${what}${wrong ? `failed on ${wrong}` : what ? 'passed' : 'Measured'}${absent}.`, !!wrong);
   }
 
   /**
@@ -95,7 +98,7 @@ export function offerMeasuring(model, load, makeInputs, alone) {
     const count = Math.max(LEAST, /** @type {HTMLInputElement} */ (element('repeats')).valueAsNumber || 1);
     await model.reset?.();
     const inputs = makeInputs();
-    return onBackends('Measuring', 'Measured', async (own, signal) => {
+    return onBackends('Measuring', '', async (own, signal) => {
       await own.reset?.();
       const outputs = await own.run(inputs); // the first one takes longer
       const times = [];
@@ -113,18 +116,16 @@ export function offerMeasuring(model, load, makeInputs, alone) {
 
   async function testAll() {
     const run = await parts.selfTest(section.dataset.golden ?? '');
-    await onBackends('Testing', 'The self-test passed', async (own) => ({ tested: await run(own) }));
+    await onBackends('Testing', 'The self-test ', async (own) => ({ tested: await run(own) }));
   }
 
   // <check>
   async function checkAll() {
     const inputs = makeInputs();
-    await onBackends('Checking kernels of', 'The check of kernels passed', async (own, signal) =>
+    await onBackends('Checking kernels of', 'The check of kernels ', async (own, signal) =>
       // Where it is chosen, the error says why not.
       own.backend === 'wasm' && !which.value ? {} : { tested: await parts.kernelCheck.check(own, inputs, signal) },
     );
-    const wrong = names.filter((name) => measured.get(name)?.tested?.passed === false);
-    if (wrong.length && !life?.signal.aborted) showStatus(`The check of kernels failed on ${wrong.join(', ')}.`, true);
   }
   // </check>
 

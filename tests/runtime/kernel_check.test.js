@@ -23,6 +23,14 @@ test('the first wrong kernel, and what it computes', () => {
   assert.match(summarise({ ...none, wrong: [wrong([])] }).words, /is WRONG, of no node:/);
 });
 
+test('nothing was compared, which is no pass', () => {
+  const nothing = { ...none, compared: 0, launches: 0, skipped: [{ kernel: 'gather', nodes: [] }] };
+  assert.throws(() => summarise(nothing), /no kernel could be compared, of 1$/);
+  const { passed, words } = summarise({ ...nothing, outputs: [{ name: 'y', apart: 0.5, allowed: 1e-3 }] });
+  assert.equal(passed, false);
+  assert.match(words, /^output y is WRONG: .*; no kernel could be compared, of 1$/);
+});
+
 test('a fault between launches', () => {
   const { passed, words } = summarise({ ...none, outputs: [{ name: 'y', apart: 0.5, allowed: 1e-3 }] });
   assert.equal(passed, false);
