@@ -130,6 +130,7 @@ def test_a_server_without_the_script_is_named(page: Page, site: Site) -> None:
     assert (got["name"], got["code"]) == ("DownloadError", "network")
     assert "the script of the check did not load" in got["message"]
     assert "is it beside model.js" in got["message"]
+    page.unroute("**/check_launches-*")
 
 
 def test_the_page_of_the_bundle_says_which(page: Page, site: Site, folder: Path, backend: str) -> None:

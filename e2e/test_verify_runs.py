@@ -132,6 +132,15 @@ def test_the_script_is_fetched_for_it_alone(page: Page, digits_site: Site, backe
         assert len([path for path in digits_site.requests if "verify_runs" in path]) == scripts
 
 
+def test_a_server_without_the_script(page: Page, digits_site: Site) -> None:
+    page.route("**/verify_runs-*", lambda route: route.fulfill(status=404))
+    open_digits(page, digits_site, "wasm")
+    refused = outcome(page, "return bundle.load({ verify: 'sample' })")
+    assert (refused["name"], refused["code"]) == ("DownloadError", "network")
+    assert "the script of the comparison with wasm did not load" in refused["message"]
+    page.unroute("**/verify_runs-*")
+
+
 def test_a_bundle_without_wasm(page: Page, digits_site: Site, backend: str) -> None:
     open_digits(page, digits_site, backend, "gpus")
     refused = outcome(page, "return bundle.load({ verify: 'sample' })")

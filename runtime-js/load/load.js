@@ -111,7 +111,8 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   // </generate>
   const plan = { ...common, threads, warmup, timeout, variants: wasmPage.listVariants?.() ?? [] };
   const fetching = { ...kept, signal, timeout };
-  const verifying = verify !== false ? (await import('../verify/verify_runs.js')).guard(manifest, options) : undefined;
+  const loadVerifier = () => arrived('the comparison with wasm', import('../verify/verify_runs.js'), timeout);
+  const verifying = verify !== false ? (await loadVerifier()).guard(manifest, options) : undefined;
   const tokenizers = manifest.tokenizers && optional.tokenizers?.start(manifest.tokenizers, tokenizerPackage, fetching);
   const answers = manifest.answers && optional.answers?.start(manifest.answers, fetching, tokenizers?.list);
   const inWorker = worker && typeof Worker === 'function';
@@ -215,8 +216,7 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
       // <finite>
       const spec = watch.on && outputs.find((spec, i) => optional.hasNonFinite(spec, results[i]));
       if (spec) {
-        const importing = arrived('the comparison with wasm', import('../verify/verify_runs.js'), timeout);
-        const verifier = await importing.catch(({ message }) => {
+        const verifier = await loadVerifier().catch(({ message }) => {
           if (!watch.on) return;
           watch.on = false; // its script cannot be had, now or later
           info.verified = { every: 0, runs: 0, largest: 0, nonFinite: 'unchecked' };
