@@ -8,7 +8,8 @@ import { pathToFileURL } from 'node:url';
 
 const loading = await readFile(new URL('../../runtime-js/load/load.js', import.meta.url), 'utf8');
 const LATER = [
-  ...new Set(Array.from(loading.matchAll(/await import\('[./a-z]+\/(\w+)\.js'\)/g), ([, name]) => `${name}-0b.js`)),
+  // Types are imported from files, too, and have a member behind them.
+  ...new Set(Array.from(loading.matchAll(/import\('[./a-z]+\/(\w+)\.js'\)(?!\.)/g), ([, name]) => `${name}-0b.js`)),
 ];
 const SCRIPTS = ['thread-0a.js', 'shared-0a.js', 'backend_wasm-0c.js', 'worker_wasm-0c.js', ...LATER];
 
