@@ -104,7 +104,10 @@ class _Watch:
         if self._signal is not None:
             signal.signal(self._signal, before)
         else:
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), None)
+            # An interrupt that is still to come does so here. To take it back would leave a flag of the interpreter
+            # set for good, with which Python 3.11 never gets beyond the first call that a profiler sees.
+            for _ in range(100):
+                pass
 
     def _watch(self) -> None:
         while not self._over.wait(INTERVAL):

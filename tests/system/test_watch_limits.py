@@ -85,6 +85,37 @@ def test_within_the_limit_nothing_is_left() -> None:
     assert signal.getsignal(signal.SIGALRM) == handler
 
 
+PROFILED = """
+import cProfile, sys, threading, time
+from webnn_compile.errors import InputError
+from webnn_compile.system.watch_limits import within
+
+def limited(seconds):
+    try:
+        with within(seconds, None, lambda: "work"):
+            end = time.monotonic() + 0.3
+            while time.monotonic() < end:
+                pass
+    except InputError:
+        print("exceeded")
+
+for seconds in map(float, sys.argv[1:]):
+    thread = threading.Thread(target=limited, args=[seconds])
+    thread.start()
+    thread.join()
+with cProfile.Profile() as profile:
+    (lambda: None)()
+print(len(profile.getstats()) > 0)
+"""
+
+
+def test_a_profiler_runs_after_a_limit_in_another_thread() -> None:
+    """In a process of its own: where an interrupt was taken back, the first call under a profiler never ended."""
+    command = [sys.executable, "-c", PROFILED, "60", "0.1", "60"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["exceeded", "True"], done.stderr
+
+
 class Interrupted:
     """A lock in whose first use the interrupt comes."""
 
