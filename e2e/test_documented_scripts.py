@@ -20,7 +20,8 @@ from PIL import Image
 from playwright.sync_api import Page
 from server import serve
 
-LOAD = "import { load } from './bundle/model.js';\nconst model = await load();\n"
+IMPORT = "import { load } from './bundle/model.js';\n"
+LOAD = f"{IMPORT}const model = await load();\n"
 PICTURE = "const img = document.body.appendChild(new Image());\nimg.src = './picture.png';\nawait img.decode();\n"
 
 
@@ -65,7 +66,17 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
         Setting("encoder", LOAD + "const mask = new BigInt64Array(12);\n"),
         Setting("product", LOAD + "const data = new Float32Array(3 * 5 * 64);\n", "y.shape.join() === '3,5,64'"),
     ),
-    "states": (Setting("decoder", after="model.position === 0 && fork.position === 4 && next.logits.length === 37"),),
+    "javascript": (
+        Setting(
+            "digits",
+            IMPORT + "const inputs = { image: new Float32Array(1024) };\n",
+            "outputs.logits.length === 1 && model.backend === 'wasm'",
+        ),
+    ),
+    "states": (
+        Setting("decoder", after="model.position === 0 && fork.position === 4 && next.logits.length === 37"),
+        Setting("decoder", IMPORT, "(await saving(), model.position === 0) && typeof goOn === 'function'"),
+    ),
     "deploying": (
         Setting("digits", after="typeof cache.size === 'function'"),
         Setting("digits", after="(await load()).backend === 'wasm'"),
