@@ -13,7 +13,7 @@ from .answers.formats import AnswerLike
 from .bundle import BUNDLE, ESM, Packaging, check_free, write_folder
 from .custom.load_operators import OperatorsLike, operators_of
 from .driver.build import build_files, build_manifest
-from .driver.given_options import BundleOptions, ModelOptions, options_of, paths_of
+from .driver.given_options import BundleOptions, ModelOptions, model_options, options_of, paths_of
 from .driver.model_files import Models, TorchModel, exported, model_file, model_files
 from .driver.optimise_model import import_graph, optimise_model
 from .driver.options import ACTIVATIONS, Options
@@ -112,6 +112,7 @@ def compile(
     webnn-tune, whose schedules are used where they fit; `for_device` is the device that counts among theirs, by its
     name or part of it. Raises InputError and UnsupportedError.
     """
+    own = model_options(locals())
     remote = target.startswith(PREFIX)
     name = parse_remote(target)[1] if remote else target
     if name not in TABLE:
@@ -121,23 +122,6 @@ def compile(
         several = [t.name for t in TABLE.values() if t.threads]
         raise InputError(f"threads={threads}: give 1 or more for the target {', '.join(several)}, 1 for the others")
     row.check_precision(precision)
-    own: ModelOptions = {
-        "shapes": shapes,
-        "dims": dims,
-        "constants": constants,
-        "signature": signature,
-        "operators": operators,
-        "pictures": pictures,
-        "sounds": sounds,
-        "answers": answers,
-        "labels": labels,
-        "text": text,
-        "chat_template": chat_template,
-        "states": states,
-        "given": given,
-        "state_window": state_window,
-        "generate": generate,
-    }
     shared = Options(
         fast_math=fast_math,
         precision=precision,
@@ -245,25 +229,7 @@ def build_bundle(
     in a page. The other options are those of `compile`, and `gpu_tiles` that of the command line. Raises InputError and
     UnsupportedError.
     """
-    general: ModelOptions = {
-        "example_inputs": example_inputs,
-        "dynamic_shapes": dynamic_shapes,
-        "shapes": shapes,
-        "dims": dims,
-        "constants": constants,
-        "signature": signature,
-        "operators": operators,
-        "pictures": pictures,
-        "sounds": sounds,
-        "answers": answers,
-        "labels": labels,
-        "text": text,
-        "chat_template": chat_template,
-        "states": states,
-        "given": given,
-        "state_window": state_window,
-        "generate": generate,
-    }
+    general = model_options(locals())
     shared = Options(
         targets=bundled_targets() if targets is None else (targets,) if isinstance(targets, str) else tuple(targets),
         fast_math=fast_math,

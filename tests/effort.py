@@ -134,10 +134,10 @@ FEW = 8
 """Parameter sets of a function beyond which `check` takes every so many."""
 
 SAMPLED: Mapping[str, int] = {
-    "e2e/test_abort.py::test_a_file_that_stalls": 3,
+    "e2e/abort/test_silence.py::test_a_file_that_stalls": 3,
     "e2e/test_answers.py::test_boxes": 2,
-    "e2e/test_compile_in_page.py::test_models_give_the_command_lines_files_and_the_references_results": 2,
-    "e2e/test_compiler_starts_and_ends.py::test_a_compiler_that_does_not_arrive_is_an_error": 2,
+    "e2e/in_page/test_compile_in_page.py::test_models_give_the_command_lines_files_and_the_references_results": 2,
+    "e2e/in_page/test_starts_and_ends.py::test_a_compiler_that_does_not_arrive_is_an_error": 2,
     "e2e/test_control_flow.py::test_any_size_and_any_way": 2,
     "e2e/test_device_sessions.py::test_models_of_each_kind_find_what_runs_have_left": 4,
     "e2e/test_devices.py::test_500_runs_create_nothing": 2,

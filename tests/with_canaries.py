@@ -58,18 +58,11 @@ def rows() -> onnx.ModelProto:
     return model(nodes, {"x": ("n", "rows", 9)}, ["y"], {"w": random((9, 9)), "axis": np.asarray([1])}, 18)
 
 
-def program_of(
-    given: onnx.ModelProto,
-    target: str,
-    dims: Mapping[str, Any] | None = None,
-    *,
-    precision: str = "f32",
-    states: Sequence[str] | None = None,
-    cache: Cache | None = None,
-) -> DeviceProgram:
-    """The program for a target of this machine's drivers; the test is skipped where it has none."""
+def program_of(given: onnx.ModelProto, target: str, *more: Any, **options: Any) -> DeviceProgram:
+    """The program for a target of this machine's drivers, by arguments of `planned`; the test is skipped where it has
+    none."""
     need_driver(target)
-    return planned(given, target, dims, precision=precision, states=states, cache=cache)[1]
+    return planned(given, target, *more, **options)[1]
 
 
 def planned(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 from ..answers.formats import AnswerLike, answers_of
 from ..answers.labels import labels_of
@@ -65,6 +65,11 @@ class BundleOptions(_Options, total=False):
     page_memory: int | None
     records: str | Path | Sequence[str | Path]
     for_device: str | None
+
+
+def model_options(arguments: Mapping[str, object]) -> ModelOptions:
+    """Options of one model, among the arguments of a function that has all of them."""
+    return cast(ModelOptions, {name: arguments[name] for name in ModelOptions.__optional_keys__})
 
 
 def options_of(given: ModelOptions, shared: Options) -> Options:

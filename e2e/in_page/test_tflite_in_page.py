@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from page_compiler import HEADERS, backends_of, choose, command_line, compile_chosen, module_site
+from page_compiler import backends_of, choose, command_line, compile_chosen
 from playwright.sync_api import Page
-from server import Site, serve
+from server import Site
 
 tflite_models = pytest.importorskip("tflite_models")
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with serve(module_site(tmp_path_factory), headers=HEADERS) as served:
-        yield served
-
-
-@pytest.fixture
-def opened(page: Page, site: Site) -> Page:
-    if not page.url.startswith(site.url):
-        page.goto(f"{site.url}compile.html")
-        page.wait_for_selector("html[data-ready]", state="attached")
-    return page
 
 
 @pytest.fixture(scope="module")

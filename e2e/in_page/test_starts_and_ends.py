@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,25 +11,9 @@ import onnx
 import pytest
 from digits import MODEL as DIGITS
 from onnx import TensorProto, helper, numpy_helper
-from page_compiler import CSP, HEADERS, choose, compile_chosen, module_site, open_compiler_page
+from page_compiler import CSP, choose, compile_chosen
 from playwright.sync_api import Page
 from server import Fault, Site, serve
-
-
-@pytest.fixture(scope="module")
-def site_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return module_site(tmp_path_factory)
-
-
-@pytest.fixture(scope="module")
-def site(site_folder: Path) -> Iterator[Site]:
-    with serve(site_folder, headers=HEADERS) as served:
-        yield served
-
-
-@pytest.fixture
-def opened(page: Page, site: Site) -> Page:
-    return open_compiler_page(page, site)
 
 
 def test_an_abort_ends_what_is_under_way_and_the_next_call_starts_anew(opened: Page) -> None:

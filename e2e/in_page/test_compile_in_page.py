@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,40 +16,20 @@ from digits import MODEL as DIGITS
 from harness import browser_name
 from onnx import TensorProto, helper, numpy_helper
 from page_compiler import (
-    HEADERS,
     backends_of,
     choose,
     command_error,
     command_line,
     compile_chosen,
     inputs_of,
-    module_site,
-    open_compiler_page,
     reference_of,
 )
 from playwright.sync_api import Page
-from server import Site, serve
 
 from benchmarks.generate import mobilenetv2
 
 TOLERANCE = 1e-3
 """Tolerance of results by Winograd's algorithm, relative to max(1, the largest element)."""
-
-
-@pytest.fixture(scope="module")
-def site_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return module_site(tmp_path_factory)
-
-
-@pytest.fixture(scope="module")
-def site(site_folder: Path) -> Iterator[Site]:
-    with serve(site_folder, headers=HEADERS) as served:
-        yield served
-
-
-@pytest.fixture
-def opened(page: Page, site: Site) -> Page:
-    return open_compiler_page(page, site)
 
 
 @pytest.fixture(scope="session")

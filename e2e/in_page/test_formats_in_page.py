@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from caffe_models import write_model
 from coreml_models import Network
-from page_compiler import HEADERS, backends_of, choose, command_line, compile_chosen, module_site
+from page_compiler import HEADERS, backends_of, choose, command_line, compile_chosen, open_compiler_page
 from playwright.sync_api import Page
 from server import serve
 from tensorflow_graphs import Type, Writer
@@ -21,11 +21,10 @@ TFJS = Path(__file__).parent.parent / "tests" / "tfjs_models" / "several"
 
 
 @pytest.fixture
-def opened(page: Page, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    with serve(module_site(tmp_path_factory), headers=HEADERS) as site:
-        page.goto(f"{site.url}compile.html")
-        page.wait_for_selector("html[data-ready]", state="attached")
-        yield page
+def opened(page: Page, site_folder: Path) -> Iterator[Page]:
+    """The compiler has taken no file before."""
+    with serve(site_folder, headers=HEADERS) as site:
+        yield open_compiler_page(page, site)
 
 
 def compiled(page: Page, files: list[Path], feeds: dict[str, np.ndarray], out: Path, **dims: int) -> list[dict]:

@@ -7,14 +7,12 @@ import json
 import re
 import shlex
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
-from compile_page import built_page
-from compile_page_steps import START, dense_model, drop, enter, numbers, open_site, run_on_file, serve_page, wait
+from compile_page_steps import START, dense_model, drop, enter, numbers, run_on_file, wait
 from decoders.tiny import tiny_decoder
 from digits import MODEL as DIGITS
 from digits import agrees
@@ -24,23 +22,6 @@ from onnx_models import model, node, random
 from page_compiler import command_error, command_line, reference_of
 from page_requests import boxes_and_scores
 from playwright.sync_api import Page, expect
-from server import Site
-
-
-@pytest.fixture(scope="session")
-def site_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return built_page(tmp_path_factory)
-
-
-@pytest.fixture(scope="module")
-def site(site_folder: Path) -> Iterator[Site]:
-    with serve_page(site_folder) as served:
-        yield served
-
-
-@pytest.fixture
-def opened(page: Page, site: Site) -> Page:
-    return open_site(page, site)
 
 
 def test_a_dropped_model_runs_and_reads_a_digit(opened: Page, tmp_path: Path) -> None:

@@ -6,32 +6,14 @@ import json
 import re
 import shutil
 import zipfile
-from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from compile_page import built_page
-from compile_page_steps import START, dense_model, drop, open_site, serve_page, wait
+from compile_page_steps import START, dense_model, drop, wait
 from digits import MODEL as DIGITS
 from playwright.sync_api import Page, expect
 from server import Site, serve
-
-
-@pytest.fixture(scope="session")
-def site_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return built_page(tmp_path_factory)
-
-
-@pytest.fixture(scope="module")
-def site(site_folder: Path) -> Iterator[Site]:
-    with serve_page(site_folder) as served:
-        yield served
-
-
-@pytest.fixture
-def opened(page: Page, site: Site) -> Page:
-    return open_site(page, site)
 
 
 def test_a_second_visit_needs_no_network(opened: Page, site: Site, tmp_path: Path) -> None:

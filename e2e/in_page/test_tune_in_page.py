@@ -11,9 +11,9 @@ import pytest
 from devices import need_backend
 from onnx_models import model as build
 from onnx_models import node, random
-from page_compiler import CSP, HEADERS, choose, command_line, compile_chosen, module_site
+from page_compiler import CSP, HEADERS, choose, command_line, compile_chosen, open_compiler_page
 from playwright.sync_api import Page
-from server import Site, serve
+from server import serve
 
 TUNE = """async ({ stopAt, ...options }) => outcome((async () => {
   globalThis.compiler ??= await openCompiler();
@@ -39,22 +39,12 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return module_site(tmp_path_factory)
-
-
 @pytest.fixture
-def opened(page: Page, folder: Path) -> Iterator[Page]:
-    with serve(folder, headers=HEADERS) as site:
-        open_compiling(page, site)
+def opened(page: Page, site_folder: Path) -> Iterator[Page]:
+    with serve(site_folder, headers=HEADERS) as site:
+        open_compiler_page(page, site)
         yield page
         page.goto("about:blank")
-
-
-def open_compiling(page: Page, site: Site) -> None:
-    page.goto(f"{site.url}compile.html")
-    page.wait_for_selector("html[data-ready]", state="attached")
 
 
 @pytest.mark.parametrize("target", ["webgpu", "webgl"])
@@ -110,9 +100,9 @@ def test_an_abort_while_a_search_starts_counts(opened: Page, model: Path, reason
     assert found == ended
 
 
-def test_modules_of_a_search_that_do_not_arrive(page: Page, model: Path, folder: Path) -> None:
-    with serve(folder, headers=HEADERS) as site:
-        open_compiling(page, site)
+def test_modules_of_a_search_that_do_not_arrive(page: Page, model: Path, site_folder: Path) -> None:
+    with serve(site_folder, headers=HEADERS) as site:
+        open_compiler_page(page, site)
         need_backend(page, "webgl")
         choose(page, model)
         site.faults["tuner-*.zip"] = "missing"
@@ -129,9 +119,9 @@ def test_what_a_search_needs_is_said(opened: Page) -> None:
     assert ended["message"] == "tune needs the option target: 'webgpu' or 'webgl'"
 
 
-def test_a_page_that_is_not_isolated_cannot_search(page: Page, model: Path, folder: Path) -> None:
-    with serve(folder, headers={"Content-Security-Policy": CSP}) as site:
-        open_compiling(page, site)
+def test_a_page_that_is_not_isolated_cannot_search(page: Page, model: Path, site_folder: Path) -> None:
+    with serve(site_folder, headers={"Content-Security-Policy": CSP}) as site:
+        open_compiler_page(page, site)
         choose(page, model)
         ended = page.evaluate(TUNE, {"target": "webgl", "stopAt": 1})
         page.goto("about:blank")
