@@ -21,7 +21,7 @@ from benchmarks.decoder_model import DecoderSize, decoder_model
 
 Array = np.ndarray
 
-TARGETS = ("native", "wasm", "wasm-relaxed", "webgpu", "webgl", "opencl", "cuda")
+TARGETS = ("native", "wasm", "wasm-relaxed", "webgpu", "webgl", "opencl", "cuda", "c")
 
 
 def compiled(target: str = "native", model: onnx.ModelProto = SMALL, **options: Any) -> Any:

@@ -16,7 +16,7 @@ from state_rows import ROWS, Row
 from webnn_compile.errors import InputError
 from webnn_compile.program.states import StateFullError
 
-TARGETS = ("native", "wasm", "wasm-relaxed", "webgpu", "webgl", "opencl", "cuda")
+TARGETS = ("native", "wasm", "wasm-relaxed", "webgpu", "webgl", "opencl", "cuda", "c")
 
 
 def _compiled(row: Row, target: str = "native", **options: object):
@@ -199,12 +199,6 @@ def test_states_that_do_not_fit(name: str, pairs: list[str], dims: dict[str, obj
     with pytest.raises(InputError) as error:
         webnn_compile.compile(_named(name).model, states=pairs, dims=dims)
     assert text in str(error.value)
-
-
-@pytest.mark.parametrize("target", ["c"])
-def test_sources_of_c_keep_nothing(target: str) -> None:
-    with pytest.raises(webnn_compile.errors.UnsupportedError, match="compile with --state none"):
-        _compiled(CELL, target)
 
 
 @pytest.mark.parametrize("target", ["native", "wasm", "webgpu"])

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..codegen.c_ports import Ports, functions, size_text
+from ..codegen.c_ports import Ports
+from ..codegen.c_sizes import functions, size_text
+from ..codegen.c_states import status_macros
 from ..codegen.source import Writer
 from ..ir.nodes import Expr, Kernel, Scalar, Var
 from ..ir.sizes import text_of
@@ -133,11 +135,12 @@ def render(program: Program, *, embedded: bool = False, tested: bool = False) ->
     )
     body = _Body(program, names)
     run = [*_indented(ports.before("a", inputs)), *body.steps(program.steps, 1), *_indented(ports.after("a", outputs))]
-    run += _indented(ports.refused("a"))
+    run += _indented(ports.end("a"))
     prepare = body.steps(program.prepare, 1)
     ends = [
         _function(f"void {prefix}_prepare(const void *weights, void *prepared)", ["weights", "prepared"], prepare),
-        _function(_signature(prefix, program), ["weights", "prepared", "arena"], run),
+        _function(_signature(prefix, ports), ["weights", "prepared", "arena"], run),
+        *([] if ports.states is None else ports.states.functions(prefix)),
     ]
     head, test = prelude.text(), f'#ifdef MODEL_TEST\n#include "{prefix}_self_test.h"\n#endif\n'
     code = "\n".join([f'#include "{prefix}.h"', head, *functions(ends), *kernels, test, *ends])
@@ -228,10 +231,17 @@ def _indented(lines: Sequence[str]) -> list[str]:
     return [f"  {line}" for line in lines]
 
 
+_MEMORY = {
+    Region.WEIGHTS: "(const void *)(w",
+    Region.PREPARED: "(void *)(p",
+    Region.ARENA: "(void *)(a",
+    Region.STATE: "(void *)((unsigned char *)state",
+}
+
+
 def _place(slot: Slot) -> str:
     """A pointer that any parameter takes."""
-    memory = {Region.WEIGHTS: "(const void *)(w", Region.PREPARED: "(void *)(p", Region.ARENA: "(void *)(a"}
-    return f"{memory[slot.region]} + {slot.offset})"
+    return f"{_MEMORY[slot.region]} + {slot.offset})"
 
 
 def _function(head: str, memory: Sequence[str], body: Sequence[str]) -> str:
@@ -245,18 +255,20 @@ def _function(head: str, memory: Sequence[str], body: Sequence[str]) -> str:
     return "\n".join([head + " {", *lines, *body, "}", ""])
 
 
-def _signature(prefix: str, program: Program) -> str:
-    inputs = [f"const {SCALARS[t.dtype]} *in{i}" for i, t in enumerate(program.inputs)]
-    outputs = [f"{SCALARS[t.dtype]} *out{i}" for i, t in enumerate(program.outputs)]
-    sizes = ["int64_t *sizes"] if Ports.of(program).vary else []
-    params = ["const void *weights", "const void *prepared", "void *arena", *sizes, *inputs, *outputs]
-    return f"{'int' if program.refusals else 'void'} {prefix}_run({', '.join(params)})"
+def _signature(prefix: str, ports: Ports) -> str:
+    inputs = [f"const {SCALARS[t.dtype]} *in{i}" for i, t in enumerate(ports.program.inputs)]
+    outputs = [f"{SCALARS[t.dtype]} *out{i}" for i, t in enumerate(ports.program.outputs)]
+    state, sizes = ["void *state"] if ports.states else [], ["int64_t *sizes"] if ports.vary else []
+    params = ["const void *weights", "const void *prepared", "void *arena", *state, *sizes, *inputs, *outputs]
+    return f"{'int' if ports.returns else 'void'} {prefix}_run({', '.join(params)})"
 
 
 def _header(prefix: str, program: Program, *, embedded: bool) -> str:
     upper = prefix.upper()
     sizes = {"WEIGHTS": len(program.weights), "PREPARED": program.prepared, "ARENA": program.arena}
     ports = Ports.of(program)
+    states = ports.states
+    sizes |= {} if states is None else {"STATE": states.bytes}
     tensors = [("in", i, t) for i, t in enumerate(program.inputs)]
     tensors += [("out", i, t) for i, t in enumerate(program.outputs)]
     return "\n".join(
@@ -280,14 +292,21 @@ def _header(prefix: str, program: Program, *, embedded: bool) -> str:
             *(f"#define {upper}_{kind}_BYTES {size}" for kind, size in sizes.items()),
             *(f"#define {upper}_{_upper(kind, i)}_LENGTH {t.length}" for kind, i, t in tensors),
             *([f"#define {upper}_SIZES {ports.count}"] if ports.vary else []),
+            *([] if states is None else ["", *status_macros(upper)]),
             "",
             "#ifdef __cplusplus",
             'extern "C" {',
             "#endif",
             *([f"extern const uint32_t {prefix}_weights[]; {comment(f'of {prefix}_weights.c')}"] if embedded else []),
             f"void {prefix}_prepare(const void *weights, void *prepared);",
-            comment(*(_tensor(kind, i, t) for kind, i, t in tensors), *_sizes(ports), *_refusals(program)),
-            f"{_signature(prefix, program)};",
+            comment(
+                *(_tensor(kind, i, t) for kind, i, t in tensors),
+                *_states(upper, ports),
+                *_sizes(ports),
+                *_returns(upper, ports),
+            ),
+            f"{_signature(prefix, ports)};",
+            *([] if states is None else states.declarations(prefix)),
             "#ifdef MODEL_TEST",
             f"const char *{prefix}_self_test(const void *weights);",
             "#endif",
@@ -309,16 +328,29 @@ def _tensor(kind: str, number: int, t: TensorSpec) -> str:
     return f"{kind}{number}: {t.name}, {t.dtype} {shape}"
 
 
-def _refusals(program: Program) -> Iterator[str]:
+def _returns(upper: str, ports: Ports) -> Iterator[str]:
     """Return codes of a run that may fail."""
-    for number, refusal in enumerate(program.refusals, 1):
+    for number, refusal in enumerate(ports.program.refusals, 1):
         yield f"Returns {number}, with outputs of no meaning, where: {refusal.text}"
+    if ports.states is not None:
+        yield f"Returns {upper}_STATE_FULL, {upper}_STATE_OTHER or {upper}_STATE_LOST where nothing was run."
+
+
+def _states(upper: str, ports: Ports) -> Iterator[str]:
+    """Descriptions of what outlives a run."""
+    if ports.states is None:
+        return
+    yield f"state: {upper}_STATE_BYTES of memory that the next run of the sequence finds again: all zero before the"
+    yield "first, aligned to 8 bytes. Each sequence has its own; a copy of the bytes goes on from the same rows."
 
 
 def _sizes(ports: Ports) -> Iterator[str]:
     """Descriptions of the entries of `sizes`."""
-    for i, d in enumerate(ports.program.dimensions):
+    for i, d in enumerate(ports.dimensions):
         steps = "" if d.multiple == 1 else f", a multiple of {d.multiple}"
-        yield f"sizes[{i}]: {d.name}, given: {d.least} to {d.most}{steps}"
+        if d.after is None:
+            yield f"sizes[{i}]: {d.name}, given: {d.least} to {d.most}{steps}"
+        else:
+            yield f"sizes[{i}]: {d.name}, as the state has it, set by the run"
     for n in ports.others:
         yield f"sizes[{ports.number(n)}]: {text_of(n)}, set by the run"

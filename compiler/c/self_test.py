@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from importlib.resources import files
 
 from ..codegen.c_ports import Ports
+from ..codegen.c_states import KeptStates
 from ..ir.nodes import Buffer, Kernel, Store
 from ..ir.rewrite import walk
 from ..passes.scalarize_vectors import scalarize_vectors
@@ -76,14 +77,20 @@ def _function(prefix: str, program: Program) -> list[str]:
     upper, ports = prefix.upper(), Ports.of(program)
     inputs = [(f"in{i}", t) for i, t in enumerate(program.inputs)]
     outputs = [(f"out{i}", t) for i, t in enumerate(program.outputs)]
-    arguments = [*(["sizes"] if ports.vary else []), *(n for n, _ in (*inputs, *outputs))]
-    memory = ["prepared", "arena", *(n for n, _ in (*inputs, *outputs))]
+    states = ports.states
+    arguments = [
+        *(["state"] if states else []),
+        *(["sizes"] if ports.vary else []),
+        *(n for n, _ in (*inputs, *outputs)),
+    ]
+    memory = ["prepared", "arena", *(["state"] if states else []), *(n for n, _ in (*inputs, *outputs))]
     return [
         f"const char *{prefix}_self_test(const void *weights) {{",
         f"  void *prepared = calloc({upper}_PREPARED_BYTES + 1, 1), *arena = calloc({upper}_ARENA_BYTES + 1, 1);",
+        *([f"  void *state = calloc({upper}_STATE_BYTES, 1);"] if states else []),
         *(f"  {SCALARS[t.dtype]} *{n} = calloc({t.length + 1}, {t.dtype.bytes});" for n, t in (*inputs, *outputs)),
         *(
-            [f"  int64_t sizes[{ports.count}] = {{{', '.join(str(d.most) for d in program.dimensions) or '0'}}};"]
+            [f"  int64_t sizes[{ports.count}] = {{{', '.join(str(d.most) for d in ports.given) or '0'}}};"]
             if ports.vary
             else []
         ),
@@ -91,7 +98,10 @@ def _function(prefix: str, program: Program) -> list[str]:
         f"  if ({' && '.join(memory)}) {{",
         *(f"    {line}" for n, t in inputs for line in _fill(n, t, program)),
         f"    {prefix}_prepare(weights, prepared);",
-        f"    {prefix}_run(weights, prepared, arena{''.join(f', {a}' for a in arguments)});",
+        *(
+            f"    {line}"
+            for line in _runs(f"{prefix}_run(weights, prepared, arena{''.join(f', {a}' for a in arguments)})", states)
+        ),
         "  } else {",
         '    FailedKernel = "none: there is no memory";',
         "  }",
@@ -99,6 +109,11 @@ def _function(prefix: str, program: Program) -> list[str]:
         "  return FailedKernel;",
         "}",
     ]
+
+
+def _runs(call: str, states: KeptStates | None) -> list[str]:
+    """Of states the first run fills the rows that the second one reads."""
+    return [f"{call};"] if states is None else ["for (int run = 0; run < 2; run++)", f"  (void){call};"]
 
 
 def _fill(name: str, t: TensorSpec, program: Program) -> list[str]:

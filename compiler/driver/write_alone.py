@@ -97,7 +97,14 @@ def write_alone(row: CpuTarget, writer: Writer, model: Source, out: Path, work: 
 def _c_files(program: Program, _: str, work: Work) -> list[BundleFile]:
     embedded = work.options.embed_weights
     source = render(program, embedded=embedded, tested=True)
-    arguments = ["weights", "prepared", "arena", *(["sizes"] if Ports.of(program).vary else [])]
+    ports = Ports.of(program)
+    arguments = [
+        "weights",
+        "prepared",
+        "arena",
+        *(["state"] if ports.states else []),
+        *(["sizes"] if ports.vary else []),
+    ]
     arguments += [f"inputs[{i}]" for i in range(len(program.inputs))]
     arguments += [f"outputs[{i}]" for i in range(len(program.outputs))]
     library = render_library(
@@ -105,7 +112,7 @@ def _c_files(program: Program, _: str, work: Work) -> list[BundleFile]:
         source.name,
         [f'#include "{source.name}.h"', "#define PROCESSOR_SUITS 1"],
         f"{source.name}_prepare(weights, prepared);",
-        [f"{'return ' if program.refusals else ''}{source.name}_run({', '.join(arguments)});"],
+        [f"{'return ' if ports.returns else ''}{source.name}_run({', '.join(arguments)});"],
         "openmp.c",
     )
     return [

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_void_p
 from dataclasses import replace
@@ -22,10 +22,14 @@ from ..errors import InputError
 from ..ir.nodes import Scalar
 from ..ir.sizes import Size, size
 from ..program.dimensions import Dimension
+from ..program.plan_memory import ALIGNMENT
 from ..program.program import TensorSpec
+from ..program.states import StateFullError
 from ..values.arrays import read_inputs
 from ..values.bind_sizes import bind_sizes
 from ..values.ports import check_out, live_part, room_for
+from .sessions import Session, StatefulModel
+from .state_bytes import StateBytes
 
 Array = np.ndarray
 
@@ -63,7 +67,20 @@ class _Range(ctypes.Structure):
     )
 
 
-class LoadedModel:
+class _Length(ctypes.Structure):
+    """`name_length` of library.h."""
+
+    _fields_ = (("name", c_char_p), ("most", c_int64), ("multiple", c_int64), ("dropped", c_int))
+
+
+STATE_FULL = -1
+"""`NAME_STATE_FULL` of library.h."""
+
+REFUSED = 100
+"""`NAME_REFUSED` of library.h."""
+
+
+class LoadedModel(StatefulModel):
     """A library with its weights, on so many `threads`. Runs of several threads wait for each other; for runs at once
     load a model for each."""
 
@@ -72,11 +89,14 @@ class LoadedModel:
     def __init__(self, library: Path, prefix: str, weights: Path, threads: int = 1) -> None:
         self._code, self._prefix, self._library = _open(library), prefix, library
         self._varies = hasattr(self._code, f"{prefix}_dimension_count")
-        inputs, outputs = (self._listed(k, _VaryingTensor if self._varies else _Tensor) for k in ("input", "output"))
-        self.dimensions = self._dimensions(inputs)
+        kinds = ("input", "output", *(("state",) if hasattr(self._code, f"{prefix}_state_count") else ()))
+        inputs, outputs, *states = (self._listed(k, _VaryingTensor if self._varies else _Tensor) for k in kinds)
+        self._given, self._lengths = self._dimensions(inputs), self._lengths_of_states() if states else ()
+        self.dimensions = (*self._given, *self._lengths)
         sizes = {i: size(d.scalar * d.multiple) for i, d in enumerate(self.dimensions)}
         self.inputs, self.outputs = (tuple(_spec(t, sizes) for t in tensors) for tensors in (inputs, outputs))
-        self._lock = threading.Lock()
+        self.states = tuple(self._state(i, _spec(t, sizes)) for i, t in enumerate(states[0] if states else ()))
+        self._lock = threading.RLock()
         model, context = c_void_p(), c_void_p()
         create = self._function("create_from_file", c_int, c_char_p, c_void_p)
         create_context = self._function("context_create", c_int, c_void_p, c_int, c_void_p)
@@ -88,10 +108,11 @@ class LoadedModel:
             weakref.finalize(self, owned.pop_all().close)
         self._context = context
         tensors = (POINTER(c_void_p), POINTER(c_void_p))
-        if self.dimensions:
-            self._run = self._function("context_run_sized", c_int, c_void_p, POINTER(c_int64), *tensors)
+        memory = (c_void_p, *((c_void_p,) if self.states else ()))
+        if self._given:
+            self._run = self._function("context_run_sized", c_int, *memory, POINTER(c_int64), *tensors)
         else:
-            self._run = self._function("context_run", c_int, c_void_p, *tensors)
+            self._run = self._function("context_run", c_int, *memory, *tensors)
 
     def run(self, inputs: Mapping[str, object], *, out: Mapping[str, Array] | None = None) -> dict[str, Array]:
         """Outputs by name, of arrays of NumPy or others that exchange data by DLPack, in the arrays of `out` where it
@@ -99,35 +120,84 @@ class LoadedModel:
         InputError for a missing, unexpected or misshapen input, and for an array that an output does not fit."""
         if out is not None:
             check_out(self.outputs, out)
+        return self.run_in(self._own() if self.states else None, inputs, out)
+
+    @property
+    def kept(self) -> LoadedModel:
+        return self
+
+    @property
+    def lock(self) -> threading.RLock:
+        return self._lock
+
+    def new_memory(self) -> StateBytes:
+        return StateBytes(self._function("state_bytes", c_size_t)())
+
+    def run_in(
+        self, session: Session | None, inputs: Mapping[str, object], out: Mapping[str, Array] | None
+    ) -> dict[str, Array]:
         arrays = read_inputs(self.inputs, inputs)
-        sizes = self._bind(arrays)
         contiguous = [np.ascontiguousarray(a) for a in arrays]
         rooms = [room_for(t, (out or {}).get(t.name)) for t in self.outputs]
         with self._lock:
-            status = self._run(self._context, *sizes, _addresses(contiguous), _addresses(rooms))
+            state = [] if session is None else [self._begin(session)]
+            numbers = self._bind(arrays, state, None if session is None else session.lengths)
+            if session is not None:
+                session.check(numbers)
+            sizes = [self._sizes(numbers)] if self._given else []
+            status = self._run(self._context, *state, *sizes, _addresses(contiguous), _addresses(rooms))
+            if session is not None and status >= REFUSED:
+                session.lose()
             self._check(status, self._library)
+            if session is not None:
+                session.take(self._left(state[0]), numbers)
             shapes = [self._output_shape(i) for i in range(len(rooms))]
         results = zip(self.outputs, rooms, shapes, strict=True)
         return {t.name: live_part(t, a, shape, out) for t, a, shape in results}
 
-    def _bind(self, arrays: Sequence[Array]) -> list[ctypes.Array[c_int64]]:
-        """The sizes of a run, where it chooses any, as an argument."""
+    def _begin(self, session: Session) -> c_void_p:
+        """The memory of a session, with the lengths that it has."""
+        assert isinstance(session.memory, StateBytes)
+        state = c_void_p(session.memory.bytes.ctypes.data)
+        lengths = self._numbers(session.lengths[d.scalar] * d.multiple for d in self._lengths)
+        self._check(self._function("set_lengths", c_int, c_void_p, POINTER(c_int64))(state, lengths), self._library)
+        return state
+
+    def _left(self, state: c_void_p) -> dict[Scalar, int]:
+        """The lengths of states in memory."""
+        lengths = self._numbers(0 for _ in self._lengths)
+        self._check(self._function("get_lengths", c_int, c_void_p, POINTER(c_int64))(state, lengths), self._library)
+        return {d.scalar: n // d.multiple for d, n in zip(self._lengths, lengths, strict=False)}
+
+    @staticmethod
+    def _numbers(values: Iterable[int]) -> ctypes.Array[c_int64]:
+        numbers = list(values)
+        return (c_int64 * max(len(numbers), 1))(*numbers)
+
+    def _sizes(self, numbers: Mapping[Scalar, int]) -> ctypes.Array[c_int64]:
+        return self._numbers(numbers[d.scalar] * d.multiple for d in self._given)
+
+    def _bind(
+        self, arrays: Sequence[Array], state: Sequence[c_void_p], lengths: Mapping[Scalar, int] | None
+    ) -> dict[Scalar, int]:
+        """The sizes of a run; those of states are `lengths`. Raises InputError for an array that does not fit."""
         if not self.dimensions:
-            return []
+            return {}
         scalars = {d.scalar for d in self.dimensions}
         # Sizes that follow from others are computed by the library, and compared below.
         specs = [_as_given(t, a, scalars) for t, a in zip(self.inputs, arrays, strict=True)]
-        numbers = bind_sizes(self.dimensions, specs, arrays)
-        sizes = (c_int64 * len(numbers))(*(numbers[d.scalar] * d.multiple for d in self.dimensions))
-        get = self._function("input_shape", c_int, c_int, POINTER(c_int64), POINTER(c_int64))
+        numbers = bind_sizes(self.dimensions, specs, arrays, lengths)
+        sizes, integers = ([self._sizes(numbers)], [POINTER(c_int64)]) if self._given else ([], [])
+        memory = [c_void_p for _ in state]
+        get = self._function("input_shape", c_int, c_int, *integers, *memory, POINTER(c_int64))
         for i, (t, a) in enumerate(zip(self.inputs, arrays, strict=True)):
-            shape = self._shape(t, get, i, sizes)
+            shape = self._shape(t, get, i, *sizes, *state)
             if shape != a.shape:
-                named = ", ".join(f"{d.name} is {n}" for d, n in zip(self.dimensions, sizes, strict=True))
+                named = ", ".join(f"{d.name} is {numbers[d.scalar] * d.multiple}" for d in self.dimensions)
                 raise InputError(
                     f"input {t.name!r}: expected {t.dtype}{list(shape)}, since {named}, got {a.dtype}{list(a.shape)}"
                 )
-        return [sizes]
+        return numbers
 
     def _output_shape(self, number: int) -> tuple[int, ...]:
         """The shape of an output in the last run."""
@@ -147,16 +217,36 @@ class LoadedModel:
         return tuple(
             Dimension(
                 name := d.name.decode(),
-                Scalar(
-                    name if d.multiple == 1 else f"{name}/{d.multiple}",
-                    d.most // d.multiple + 1,
-                    low=d.least // d.multiple,
-                ),
+                _scalar(name, d.least, d.most, d.multiple),
                 d.multiple,
                 inputs[d.input].name.decode() if d.input >= 0 else None,
             )
             for d in ranges
         )
+
+    def _lengths_of_states(self) -> tuple[Dimension, ...]:
+        """The library alone knows what a run leaves of them: here it is what it found."""
+        count = self._function("length_count", c_int)()
+        get = self._function("state_length", POINTER(_Length), c_int)
+        lengths = [get(i).contents for i in range(count)]
+        names = [d.name.decode() for d in lengths]
+        scalars = [_scalar(name, 0, d.most, d.multiple) for name, d in zip(names, lengths, strict=True)]
+        return tuple(
+            Dimension(
+                name,
+                scalar,
+                d.multiple,
+                after=size(scalar * d.multiple),
+                dropped_of=names[d.dropped] if d.dropped >= 0 else None,
+            )
+            for name, scalar, d in zip(names, scalars, lengths, strict=True)
+        )
+
+    def _state(self, number: int, spec: TensorSpec) -> TensorSpec:
+        """A state at its place in the memory of a session."""
+        place = self._function("state_data", c_void_p, c_void_p, c_int)(c_void_p(ALIGNMENT), number)
+        shape = self._function("state", POINTER(_Tensor), c_int)(number).contents.shape[: len(spec.shape)]
+        return replace(spec, offset=place - ALIGNMENT, room=tuple(shape))
 
     def _listed(self, kind: str, entry: type[ctypes.Structure]) -> list[Any]:
         """The inputs, outputs or dimensions."""
@@ -171,7 +261,8 @@ class LoadedModel:
     def _check(self, status: int, file: Path) -> None:
         if status:
             message = self._function("message", c_char_p, c_int)(status).decode()
-            raise InputError(f"{file}: {message}")
+            error = StateFullError if status == STATE_FULL else InputError
+            raise error(f"{file}: {message}")
 
 
 def load(path: str | Path, threads: int = 1) -> LoadedModel:
@@ -193,6 +284,11 @@ def load(path: str | Path, threads: int = 1) -> LoadedModel:
     if not weights.is_file():
         raise InputError(f"{libraries[0]}: there is no {weights.name} beside it")
     return LoadedModel(library, prefix, weights, threads)
+
+
+def _scalar(name: str, least: int, most: int, multiple: int) -> Scalar:
+    """Of a dimension from `least` to `most` in steps of `multiple`."""
+    return Scalar(name if multiple == 1 else f"{name}/{multiple}", most // multiple + 1, low=least // multiple)
 
 
 def _spec(t: Any, sizes: dict[int, Size]) -> TensorSpec:

@@ -15,31 +15,15 @@ from ..errors import InputError
 from ..native.emit import header, host
 from ..native.jit import JitModule
 from ..native.threads import define_parallel_for
-from ..program.program import Program, TensorSpec
+from ..program.program import Program
 from ..system.cache import Cache
 from ..system.limits import format_size, machine_memory
 from ..values.ports import Ports
 from .aligned_bytes import aligned_bytes
 from .sessions import ProgramModel, Session
+from .state_bytes import StateBytes
 
 Array = np.ndarray
-
-
-class _Bytes:
-    """A session's states in memory of this process, at an aligned address."""
-
-    def __init__(self, program: Program) -> None:
-        self.bytes = aligned_bytes(program.state_bytes)
-        self.clear()
-
-    def clear(self) -> None:
-        self.bytes[:] = 0
-
-    def read(self, state: TensorSpec) -> Array:
-        return self.bytes[state.offset : state.offset + state.bytes].view(state.dtype.numpy).reshape(state.extents)
-
-    def write(self, state: TensorSpec, whole: Array) -> None:
-        self.read(state)[...] = whole
 
 
 class NativeModel(ProgramModel):
@@ -76,8 +60,8 @@ class NativeModel(ProgramModel):
         if self.program.prepare:
             self.call(PREPARE)
 
-    def new_memory(self) -> _Bytes:
-        return _Bytes(self.program)
+    def new_memory(self) -> StateBytes:
+        return StateBytes(self.program.state_bytes)
 
     def run_in(
         self, session: Session | None, inputs: Mapping[str, object], out: Mapping[str, Array] | None
@@ -87,7 +71,7 @@ class NativeModel(ProgramModel):
                 self.ports.write(inputs)
                 self.call(ENTRY)
                 return self.ports.read(out)
-            assert isinstance(session.memory, _Bytes)
+            assert isinstance(session.memory, StateBytes)
             self.ports.write(inputs, session.lengths)
             if session.begin(self.ports.scalars()):
                 self.ports.write(inputs, session.lengths)

@@ -140,24 +140,35 @@ class Session:
             other.changes = self.changes
         return other
 
-    def begin(self, scalars: Mapping[Scalar, int]) -> bool:
-        """Whether a run with these sizes begins with other `lengths` now: rows were dropped, for which it would not
-        find room. Raises InputError where it cannot begin."""
+    def check(self, scalars: Mapping[Scalar, int]) -> None:
+        """Raises InputError where states are undefined, or are of runs with other sizes than these."""
         self._check_whole()
-        check_room(self._dimensions, {d.scalar: scalars[d.scalar] for d in self._dimensions})
         for d in self._dimensions:
             if self._held.get(d.scalar, scalars[d.scalar]) != scalars[d.scalar]:
                 before, now = (n * d.multiple for n in (self._held[d.scalar], scalars[d.scalar]))
                 raise InputError(f"{d.name} is {now}, and the states are of runs with {before}: reset() comes first")
+
+    def begin(self, scalars: Mapping[Scalar, int]) -> bool:
+        """Whether a run with these sizes begins with other `lengths` now: rows were dropped, for which it would not
+        find room. Raises InputError where it cannot begin."""
+        self.check(scalars)
+        check_room(self._dimensions, {d.scalar: scalars[d.scalar] for d in self._dimensions})
         others = self._drop_rows(within_window(self._dimensions, scalars))
-        # A run that ends with an error has written over states of fixed size.
+        self.lose()
+        return others
+
+    def lose(self) -> None:
+        """A run that ends with an error has written over states of fixed size."""
         if self._fixed:
             self._broken = "a run ended with an error and left the states undefined: reset() or load_state() first"
-        return others
 
     def end(self, scalars: Mapping[Scalar, int]) -> None:
         """Takes the lengths that a run with these sizes leaves."""
-        self.lengths, self._broken = lengths_after(self._dimensions, scalars), ""
+        self.take(lengths_after(self._dimensions, scalars), scalars)
+
+    def take(self, lengths: dict[Scalar, int], scalars: Mapping[Scalar, int]) -> None:
+        """The `lengths` that a run with these sizes has left."""
+        self.lengths, self._broken = lengths, ""
         self._held = {s: scalars[s] for s in self._shared}
         self._runs += 1
         self.changes += 1

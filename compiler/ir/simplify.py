@@ -159,6 +159,8 @@ def _cast(n: Cast) -> Node:
     match n:
         case Cast(dtype, a) if a.dtype == dtype:
             return a
+        case Cast(dtype, Cast(middle, a)) if a.dtype == dtype == I32 and middle == I64:
+            return a
         case Cast(dtype, Cast(middle, a)) if a.dtype == F32 and dtype in (F32, I32) and _is_whole_within(a, middle):
             if dtype == F32:  # the integer has one zero, and so has what is not below 0.0
                 return a if _is_positive(a) else Binary("+", a, Const(0.0, F32))
@@ -206,6 +208,10 @@ def _binary(n: Binary) -> Node:
     match n:
         case Binary(op, Cast(_, x), Cast(_, y)) if op in COMPARISONS and a.dtype == I64 and x.dtype == y.dtype == I32:
             return _binary(Binary(op, x, y))
+        case Binary("min", Cast(_, x), Const(value)) if x.dtype == I32 and a.dtype == I64 and value >= highest(I32):
+            return a
+        case Binary("max", Cast(_, x), Const(value)) if x.dtype == I32 and a.dtype == I64 and value <= lowest(I32):
+            return a
     if op in COMPARISONS and a.dtype == I32 and _scalar_index(n):
         truth = decide(op, a, b)
         if truth is not None:

@@ -71,6 +71,9 @@ const char *name_message(int status) {
       "sizes that the model was not compiled for: it takes " SIZES_TAKEN,
 /* end */
   };
+/* if STATES */
+  if (status <= NAME_STATE_FULL && status >= NAME_STATE_FEWER) return StateTexts[NAME_STATE_FULL - status];
+/* end */
 /* if REFUSES */
   if (status >= NAME_REFUSED && status < NAME_REFUSED + REFUSALS) return Refusals[status - NAME_REFUSED];
 /* end */
@@ -124,14 +127,52 @@ static int AreElements(const int64_t *sizes, const void *const *inputs) {
   return 1;
 }
 
-int name_input_shape(int number, const int64_t *sizes, int64_t *shape) {
+/* end */
+/* if SHAPED */
+int name_input_shape(int number, /*if SIZED: const int64_t *sizes, *//*if STATES: const void *state, */int64_t *shape) {
   const name_tensor *t = name_input(number);
-  if (!t || !sizes || (t->rank && !shape)) return NAME_WRONG_ARGUMENT;
-  if (!TakesSizes(sizes)) return NAME_WRONG_SIZES;
+  if (!t || (t->rank && !shape)) return NAME_WRONG_ARGUMENT;
   int64_t all[SIZES] = {0};
+/* if SIZED */
+  if (!sizes) return NAME_WRONG_ARGUMENT;
+  if (!TakesSizes(sizes)) return NAME_WRONG_SIZES;
   memcpy(all, sizes, DIMENSIONS * sizeof *sizes);
+/* end */
+/* if STATES */
+  if (!state) return NAME_WRONG_ARGUMENT;
+  memcpy(all + DIMENSIONS, KeptOf(state), LENGTHS * sizeof *all);
+/* end */
   SetKnownSizes(all);
   SetShape(t, all, shape);
+  return NAME_OK;
+}
+/* end */
+/* if STATES */
+
+size_t name_state_bytes(void) { return STATE_BYTES; }
+int name_state_count(void) { return STATES; }
+const name_tensor *name_state(int number) { return number >= 0 && number < STATES ? &StatesOfModel[number] : NULL; }
+void *name_state_data(void *state, int number) {
+  return state && name_state(number) ? (unsigned char *)state + StateOffsets[number] : NULL;
+}
+
+int name_length_count(void) { return LENGTHS; }
+const name_length *name_state_length(int number) {
+  return number >= 0 && number < LENGTHS ? &LengthsOfModel[number] : NULL;
+}
+
+int name_get_lengths(const void *state, int64_t *lengths) {
+  if (!state || (LENGTHS && !lengths)) return NAME_WRONG_ARGUMENT;
+  for (int i = 0; i < LENGTHS; i++) lengths[i] = KeptOf(state)[i];
+  return NAME_OK;
+}
+
+int name_set_lengths(void *state, const int64_t *lengths) {
+  if (!state || (LENGTHS && !lengths)) return NAME_WRONG_ARGUMENT;
+  for (int i = 0; i < LENGTHS; i++)
+    if (lengths[i] < 0 || lengths[i] % LengthsOfModel[i].multiple) return NAME_WRONG_ARGUMENT;
+  memset(KeptOf(state), 0, KEPT_BYTES);
+  for (int i = 0; i < LENGTHS; i++) KeptOf(state)[i] = lengths[i];
   return NAME_OK;
 }
 /* end */
@@ -214,13 +255,16 @@ void name_context_destroy(name_context *context) {
 }
 
 /* unless SIZED */
-int name_context_run(name_context *context, const void *const *inputs, void *const *outputs) {
+int name_context_run(name_context *context, /*if STATES: void *state, */const void *const *inputs, void *const *outputs) {
   if (!context || (INPUTS && !inputs) || (OUTPUTS && !outputs)) return NAME_WRONG_ARGUMENT;
 /* end */
 /* if SIZED */
-int name_context_run_sized(name_context *context, const int64_t *sizes, const void *const *inputs,
-                           void *const *outputs) {
+int name_context_run_sized(name_context *context, /*if STATES: void *state, */const int64_t *sizes,
+                           const void *const *inputs, void *const *outputs) {
   if (!context || !sizes || (INPUTS && !inputs) || (OUTPUTS && !outputs)) return NAME_WRONG_ARGUMENT;
+/* end */
+/* if STATES */
+  if (!state || (uintptr_t)state % sizeof(int64_t)) return NAME_WRONG_ARGUMENT;
 /* end */
   for (int i = 0; i < INPUTS; i++)
     if (!inputs[i]) return NAME_WRONG_ARGUMENT;
@@ -231,20 +275,18 @@ int name_context_run_sized(name_context *context, const int64_t *sizes, const vo
   memcpy(context->sizes, sizes, DIMENSIONS * sizeof *sizes);
 /* end */
   TeamBegin(context->threads);
-/* if REFUSES */
-  int refused =
-/* end */
-/* unless VARIES */
-  RunModel(context->model->weights, context->model->prepared, context->arena, inputs, outputs);
-/* end */
-/* if VARIES */
-  RunModel(context->model->weights, context->model->prepared, context->arena, context->sizes, inputs, outputs);
-/* end */
+  /*if FAILS: const int status = */RunModel(context->model->weights, context->model->prepared, context->arena,
+      /*if STATES: state, *//*if VARIES: context->sizes, */inputs, outputs);
   TeamEnd(context->threads);
 /* if REFUSES */
-  if (refused) return NAME_REFUSED - 1 + refused;
+  if (status > 0) return NAME_REFUSED - 1 + status;
 /* end */
+/* if FAILS */
+  return status;
+/* end */
+/* unless FAILS */
   return NAME_OK;
+/* end */
 }
 /* if VARIES */
 

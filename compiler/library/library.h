@@ -38,6 +38,11 @@ enum {
 /* end */
 };
 
+/* if STATES */
+/* Statuses of states; a run that ends with one has computed nothing. */
+NAME_STATUSES
+
+/* end */
 /* if REFUSES */
 /* This status, and those behind it, of a run: the inputs lead to a branch that does not fit the sizes that the model was
    compiled for. name_message says which; the outputs have no meaning. */
@@ -73,6 +78,16 @@ typedef struct {
   int input;
 } name_range;
 /* end */
+/* if STATES */
+
+/* How many rows of states there are: as many as `most`, and a multiple of `multiple`, are found by a run. Where `dropped`
+   is not -1 it is the number of the length whose dropped rows this one counts. */
+typedef struct {
+  const char *name;
+  int64_t most, multiple;
+  int dropped;
+} name_length;
+/* end */
 
 /* What a returned number means, as a text that stays. */
 NAME_API const char *name_message(int status);
@@ -88,10 +103,36 @@ NAME_API const name_tensor *name_output(int number);
 NAME_API int name_dimension_count(void);
 NAME_API const name_range *name_dimension(int number);
 /* end */
-/* if SIZED */
+/* if SHAPED */
 
+/* unless STATES */
 /* The shape of an input in a run of these sizes, one for each dimension, written to `shape`, which has its rank. */
-NAME_API int name_input_shape(int number, const int64_t *sizes, int64_t *shape);
+/* end */
+/* if STATES */
+/* The shape of an input in the next run with this state, of these sizes, one for each dimension where there are any,
+   written to `shape`, which has its rank. */
+/* end */
+NAME_API int name_input_shape(int number, /*if SIZED: const int64_t *sizes, *//*if STATES: const void *state, */int64_t *shape);
+/* end */
+/* if STATES */
+
+/* What outlives a run is in memory of the caller's, aligned to 8 bytes: so many bytes, all zero before the first run of
+   a sequence, and for each run of the sequence those that the one before has left. A copy goes on from the same rows. */
+NAME_API size_t name_state_bytes(void);
+NAME_STATE_FUNCTIONS
+
+/* The states, each an array in there that has the shape of name_state, with room for its largest one: rows lie as those of
+   the largest shape do. A dimension of an axis that is name_dimension_count() or more is that length, from 0 on. */
+NAME_API int name_state_count(void);
+NAME_API const name_tensor *name_state(int number);
+NAME_API void *name_state_data(void *state, int number);
+
+/* How many lengths there are, each of them, and how many rows the states have, an element for each. Those who write to the
+   arrays of states set the lengths then. */
+NAME_API int name_length_count(void);
+NAME_API const name_length *name_state_length(int number);
+NAME_API int name_get_lengths(const void *state, int64_t *lengths);
+NAME_API int name_set_lengths(void *state, const int64_t *lengths);
 /* end */
 
 /* Makes a model of the contents of the file of weights, which must stay until it is destroyed, best aligned to
@@ -104,16 +145,20 @@ NAME_API void name_destroy(name_model *model);
 NAME_API int name_context_create(const name_model *model, int threads, name_context **context);
 NAME_API void name_context_destroy(name_context *context);
 
-/* unless SIZED */
 /* Computes the outputs, each written to the memory that the caller has for it, from the inputs, in the order of
    name_input and name_output. Allocates nothing. */
-NAME_API int name_context_run(name_context *context, const void *const *inputs, void *const *outputs);
+/* if SIZED */
+/* `sizes` has one for each dimension. */
+/* end */
+/* if STATES */
+/* A run finds in `state` what the one before has left there. */
+/* end */
+/* unless SIZED */
+NAME_API int name_context_run(name_context *context, /*if STATES: void *state, */const void *const *inputs, void *const *outputs);
 /* end */
 /* if SIZED */
-/* Computes the outputs, each written to the memory that the caller has for it, from the inputs, in the order of
-   name_input and name_output, for these sizes, one for each dimension. Allocates nothing. */
-NAME_API int name_context_run_sized(name_context *context, const int64_t *sizes, const void *const *inputs,
-                                    void *const *outputs);
+NAME_API int name_context_run_sized(name_context *context, /*if STATES: void *state, */const int64_t *sizes,
+                                    const void *const *inputs, void *const *outputs);
 /* end */
 /* if VARIES */
 

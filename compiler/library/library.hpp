@@ -76,6 +76,7 @@ inline const std::int64_t *checked(const std::vector<std::int64_t> &sizes) {
   return sizes.data();
 }
 
+/* unless STATES */
 // The shape of an input in a run of these sizes, in the order of dimensions().
 inline std::vector<std::int64_t> input_shape(int number, const std::vector<std::int64_t> &sizes) {
   const name_tensor *t = name_input(number);
@@ -83,6 +84,36 @@ inline std::vector<std::int64_t> input_shape(int number, const std::vector<std::
   check(name_input_shape(number, checked(sizes), shape.data()));
   return shape;
 }
+
+/* end */
+/* end */
+/* if STATES */
+// What outlives a run: of no rows at first. A copy goes on from the same rows.
+class State {
+public:
+  State() : words((name_state_bytes() + 7) / 8, 0) {}
+  void reset() { words.assign(words.size(), 0); }
+  std::int64_t position() const { return name_position(words.data()); }
+/* if REWINDS */
+  // The last rows are dropped.
+  void rewind(std::int64_t rows) { check(name_rewind(words.data(), rows)); }
+/* end */
+/* if SHAPED */
+  // The shape of an input in the next run, of these sizes, in the order of dimensions().
+  std::vector<std::int64_t> input_shape(int number/*if SIZED: , const std::vector<std::int64_t> &sizes*/) const {
+    const name_tensor *t = name_input(number);
+    std::vector<std::int64_t> shape(t ? t->rank : 0);
+    check(name_input_shape(number, /*if SIZED: checked(sizes), */words.data(), shape.data()));
+    return shape;
+  }
+/* end */
+  // For the functions of the header.
+  void *data() { return words.data(); }
+  const void *data() const { return words.data(); }
+
+private:
+  std::vector<std::uint64_t> words; // aligned to 8 bytes
+};
 
 /* end */
 // The weights; threads share it.
@@ -113,22 +144,16 @@ public:
     check(name_context_create(model.get(), threads, &made));
     context.reset(made);
   }
-/* unless SIZED */
-  // Memory of each input and each output, in the order of inputs() and outputs().
-  void run(const std::vector<const void *> &in, const std::vector<void *> &out) {
-/* end */
-/* if SIZED */
-  // Sizes, in the order of dimensions(); memory of each input and each output, in the order of inputs() and outputs().
-  void run(const std::vector<std::int64_t> &sizes, const std::vector<const void *> &in,
+  // Memory of each input and each output, in the order of inputs() and outputs()/*if SIZED: ; sizes as dimensions()*/.
+  void run(/*if STATES: State &state, *//*if SIZED: const std::vector<std::int64_t> &sizes, */const std::vector<const void *> &in,
            const std::vector<void *> &out) {
-/* end */
     if (in.size() != std::size_t(name_input_count()) || out.size() != std::size_t(name_output_count()))
       throw Error(NAME_WRONG_ARGUMENT);
 /* unless SIZED */
-    check(name_context_run(context.get(), in.data(), out.data()));
+    check(name_context_run(context.get(), /*if STATES: state.data(), */in.data(), out.data()));
 /* end */
 /* if SIZED */
-    check(name_context_run_sized(context.get(), checked(sizes), in.data(), out.data()));
+    check(name_context_run_sized(context.get(), /*if STATES: state.data(), */checked(sizes), in.data(), out.data()));
 /* end */
   }
 /* if VARIES */

@@ -1,25 +1,30 @@
 """The C source around a program's functions that makes them a library. The texts stand beside this file: `name_` and
 `NAME_` in them stand for the library's prefix. Names that are not public begin with capitals, as no prefix does.
 
-Lines between `/* if VARIES */`, or `unless`, and `/* end */` are for models with sizes that vary alone, or for others;
-SIZED are those of which a run chooses sizes, REFUSES those with branches that no run may take."""
+Lines between `/* if VARIES */`, or `unless`, and `/* end */`, and the text in `/*if VARIES: text*/`, are for models
+with sizes that vary alone, or for others. SIZED are those of which a run chooses sizes, SHAPED those of which shapes of
+inputs are known before a run, REFUSES those with branches that no run may take, STATES those with states, REWINDS those
+of which all have rows, FAILS those of which a run may fail."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
 import numpy as np
 
-from ..codegen.c_ports import Ports, functions
+from ..codegen.c_ports import Ports
+from ..codegen.c_sizes import functions
+from ..codegen.c_states import STATUSES, status_macros
 from ..program.plan_memory import ALIGNMENT
 from ..program.program import Program, TensorSpec
 from ..text.escape import c_string, line_comment
 
-CONDITIONAL = re.compile(r"^/\* (if|unless) (\w+) \*/\n(.*?)^/\* end \*/\n", re.MULTILINE | re.DOTALL)
-PLACE = re.compile(r"NAME_STRING|NAME_PREFIX|NAME_CACHE_LINE|\b(name|NAME)(?=_)")
+CONDITION = re.compile(r"/\* (?:(if|unless) (\w+)|end) \*/\n")
+INLINE = re.compile(r"/\*if (\w+): (.*?)\*/")
+PLACE = re.compile(r"NAME_STATUSES|NAME_STATE_FUNCTIONS|NAME_STRING|NAME_PREFIX|NAME_CACHE_LINE|\b(name|NAME)(?=_)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +40,10 @@ def render_library(
     program: Program, prefix: str, declarations: Sequence[str], prepare: str, run: Sequence[str], threads: str
 ) -> Library:
     """`prefix` begins the names of what the library exports. `declarations` are of what `prepare` and `run` call:
-    statements over `weights`, `prepared`, `arena`, `inputs`, `outputs` and, where sizes vary, the `sizes` of `Ports`.
-    `threads` is the file that has them."""
+    statements over `weights`, `prepared`, `arena`, `inputs`, `outputs` and, where there are such, `state` and the
+    `sizes` of `Ports`. `threads` is the file that has them."""
     ports = Ports.of(program)
-    sizes = "int64_t *sizes, " if ports.vary else ""
+    sizes = ("void *state, " if ports.states else "") + ("int64_t *sizes, " if ports.vary else "")
     parts = [
         f'#include "{prefix}_library.h"',
         "#include <stdio.h>",
@@ -52,12 +57,13 @@ def render_library(
         *_tensors(prefix, "Outputs", program.outputs, ports),
         *_dimensions(prefix, ports),
         *_refusals(program),
+        *_states(prefix, ports),
         "",
         "static void PrepareModel(const unsigned char *weights, unsigned char *prepared) {",
         f"  {prepare}",
         "}",
         "",
-        f"static {'int' if program.refusals else 'void'} RunModel("
+        f"static {'int' if ports.returns else 'void'} RunModel("
         "const unsigned char *weights, unsigned char *prepared, unsigned char *arena,",
         f"                      {sizes}const void *const *inputs, void *const *outputs) {{",
         *(f"  {line}" for line in ["(void)inputs, (void)outputs;", *run]),
@@ -79,7 +85,12 @@ def checksum(weights: bytes) -> int:
 
 
 def _text(file: str, prefix: str, ports: Ports) -> str:
+    states = ports.states
     texts = {
+        "NAME_STATUSES": "\n".join(status_macros(prefix.upper())),
+        "NAME_STATE_FUNCTIONS": ""
+        if states is None
+        else "\n".join(states.declarations(prefix, f"{prefix.upper()}_API ")),
         "NAME_STRING": _plain(ports.program.name),
         "NAME_PREFIX": prefix,
         "NAME_CACHE_LINE": str(ALIGNMENT),
@@ -88,12 +99,29 @@ def _text(file: str, prefix: str, ports: Ports) -> str:
     }
     holds = {
         "VARIES": ports.vary,
-        "SIZED": bool(ports.program.dimensions),
+        "SIZED": bool(ports.given),
         "REFUSES": bool(ports.program.refusals),
+        "STATES": bool(states),
+        "REWINDS": states is not None and states.rewinds,
+        "SHAPED": ports.are_shaped,
+        "FAILS": ports.returns,
     }
     text = files(__package__).joinpath(file).read_text()
-    text = CONDITIONAL.sub(lambda m: m[3] if holds[m[2]] == (m[1] == "if") else "", text)
-    return PLACE.sub(lambda m: texts[m[0]], text)
+    return PLACE.sub(lambda m: texts[m[0]], _chosen(text, holds))
+
+
+def _chosen(text: str, holds: Mapping[str, bool]) -> str:
+    """The lines of a text of which all conditions around them hold."""
+    lines, around = [], list[bool]()
+    for line in text.splitlines(keepends=True):
+        found = CONDITION.fullmatch(line)
+        if found is None:
+            lines += [line] if all(around) else []
+        elif found[1]:
+            around.append(holds[found[2]] == (found[1] == "if"))
+        else:
+            around.pop()
+    return INLINE.sub(lambda m: m[2] if holds[m[1]] else "", "".join(lines))
 
 
 def _sizes(program: Program) -> list[str]:
@@ -126,7 +154,7 @@ def _dimensions(prefix: str, ports: Ports) -> list[str]:
     """The table of them, where sizes vary; sizes that follow from them, and a text of what a run takes."""
     if not ports.vary:
         return []
-    dimensions = ports.program.dimensions
+    dimensions = ports.given
     inputs = {t.name: i for i, t in enumerate(ports.program.inputs)}
     entries = [
         f"    {{{c_string(d.name)}, {d.least}, {d.most}, {d.multiple}, {inputs.get(d.value_of or '', -1)}}},"
@@ -141,14 +169,44 @@ def _dimensions(prefix: str, ports: Ports) -> list[str]:
     ]
     if dimensions:
         spans = "; ".join(f"{d.name}: {d.span}" + (", as that input has it" if d.value_of else "") for d in dimensions)
+        lines.append(f"#define SIZES_TAKEN {c_string(spans)}")
+    if ports.are_shaped:
         lines += [
-            f"#define SIZES_TAKEN {c_string(spans)}",
             "",
             "static void SetKnownSizes(int64_t *sizes) {",
             *(f"  {line}" for line in ports.derived() or ["(void)sizes;"]),
             "}",
         ]
     return lines
+
+
+def _states(prefix: str, ports: Ports) -> list[str]:
+    """The tables of states and of their lengths, and what reads these."""
+    states = ports.states
+    if states is None:
+        return []
+    lengths = states.lengths
+    named = {d.name: i for i, d in enumerate(lengths)}
+    entries = [
+        f"    {{{c_string(d.name)}, {d.most}, {d.multiple}, {named.get(d.dropped_of or '', -1)}}}," for d in lengths
+    ]
+    texts = ", ".join(map(c_string, STATUSES.values()))
+    return [
+        f"#define STATES {len(ports.program.states)}",
+        f"#define STATE_BYTES {states.bytes}",
+        f"#define KEPT_BYTES {states.bytes - states.at}",
+        f"#define LENGTHS {len(lengths)}",
+        *_tensors(prefix, "States", ports.program.states, ports),
+        _table("size_t", "StateOffsets", (s.offset for s in ports.program.states)),
+        f"static const {prefix}_length LengthsOfModel[] = {{",
+        *(entries or ["    {0}"]),
+        "};",
+        f"static const char *const StateTexts[] = {{{texts}}};",
+        "",
+        "static int64_t *KeptOf(const void *state) {",
+        f"  return (int64_t *)(void *)((unsigned char *)(uintptr_t)state + {states.at});",
+        "}",
+    ]
 
 
 def _refusals(program: Program) -> list[str]:

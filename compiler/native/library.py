@@ -71,18 +71,19 @@ def _features(cpu: str) -> tuple[str, ...]:
 
 
 def _interface(program: Program, prefix: str, features: tuple[str, ...]) -> Library:
+    state, ports = ", state" if program.state_bytes else "", Ports.of(program)
     suits = " && ".join(f'__builtin_cpu_supports("{f}")' for f in features)
     declarations = [
-        f"{_HIDDEN} void {ENTRY}(const void *weights, const void *prepared, void *arena);",
+        f"{_HIDDEN} void {ENTRY}(const void *weights, const void *prepared, void *arena{state and ', void *state'});",
         *([f"{_HIDDEN} void {PREPARE}(const void *weights, void *prepared, void *arena);"] if program.prepare else []),
         f"#define PROCESSOR_SUITS ({suits or '1'})",
+        *([] if ports.states is None else ports.states.functions(prefix)),
     ]
     prepare = f"{PREPARE}(weights, prepared, NULL);" if program.prepare else "(void)weights, (void)prepared;"
-    ports = Ports.of(program)
     run = [
         *ports.before("arena", [f"inputs[{i}]" for i in range(len(program.inputs))]),
-        f"{ENTRY}(weights, prepared, arena);",
+        f"{ENTRY}(weights, prepared, arena{state});",
         *ports.after("arena", [f"outputs[{i}]" for i in range(len(program.outputs))]),
-        *ports.refused("arena"),
+        *ports.end("arena"),
     ]
     return render_library(program, prefix, declarations, prepare, run, "threads.c")

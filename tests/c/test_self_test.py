@@ -8,6 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 import webnn_compile
@@ -115,6 +116,17 @@ def test_a_wrong_kernel_is_named(network: Compiled, tmp_path: Path) -> None:
 
 def test_a_model_without_kernels(tmp_path: Path) -> None:
     assert compiled(model([node("Shape", ["x"], ["y"])], {"x": [2, 3]}, ["y"])).check(tmp_path) == "equal"
+
+
+def test_a_model_with_states(tmp_path: Path) -> None:
+    """Of two runs, so that the second one finds rows; a wrong sum over these is found."""
+    nodes = [node("Concat", ["p", "x"], ["q"], axis=0), node("ReduceSum", ["q", "first"], ["y"])]
+    made = model(nodes, {"x": ["S", 5], "p": ["P", 5]}, ["y", "q"], {"first": np.array([0])})
+    own = compiled(made, dims={"S": (1, 2), "P": (0, 9)}, states=["p=q"])
+    assert own.check(tmp_path) == "equal"
+    sums = re.compile(r"void (k\d+_\w*reducesum)\(.*?^}", re.MULTILINE | re.DOTALL)
+    wrong = sums.sub(lambda kernel: re.sub(r"(\w+) = \1 \+ ", r"\1 = \1 - ", kernel[0]), own.source.code)
+    assert own.check(tmp_path, wrong) in sums.findall(own.source.code)
 
 
 def test_the_fault_of_gcc_is_found(tmp_path: Path) -> None:

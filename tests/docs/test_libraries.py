@@ -16,11 +16,12 @@ import webnn_compile
 from cli.command import run
 from documentation import ROOT, blocks
 from documented_models import encoder
+from windowed_decoder import SMALL
 
 MARKED = [b for b in blocks(ROOT / "docs" / "libraries.md") if b.mark.endswith("tests/docs/test_libraries.py")]
-TO_LIBRARY, WITH_DIGITS, WITH_ENCODER, TO_SOURCE, TO_SHARED = (block.text for block in MARKED)
+TO_LIBRARY, WITH_DIGITS, WITH_ENCODER, WITH_DECODER, TO_SOURCE, TO_SHARED = (block.text for block in MARKED)
 GIVEN = """
-  static float image[32 * 32], logits[10], hidden[512 * 384];
+  static float image[32 * 32], logits[64 * 37], hidden[512 * 384];
   static std::int64_t ids[512], mask[512];
 """
 
@@ -62,6 +63,14 @@ def test_a_program_with_sizes_that_vary(folder: Path) -> None:
     before = 'const webnn::encoder::Model model("lib/encoder.weights");\n'
     after = "return context.output_shape(0) == decltype(context.output_shape(0)){1, 12, 384} ? 0 : 1;\n"
     run_program(before + WITH_ENCODER + after, "encoder")
+
+
+def test_a_program_with_states(folder: Path) -> None:
+    onnx.save(SMALL, folder / "decoder.onnx")
+    options = WITH_DECODER.partition("written with ")[2].partition("\n")[0].split()
+    compile_model(["webnn-compile", "decoder.onnx", "--out", "lib", "--targets", "native", *options])
+    before = 'const webnn::decoder::Model model("lib/decoder.weights");\nwebnn::decoder::Context context(model);\n'
+    run_program(before + WITH_DECODER + "return state.position() == 2 && fork.position() == 0 ? 0 : 1;\n", "decoder")
 
 
 def test_a_library_of_c_source(folder: Path) -> None:

@@ -55,6 +55,9 @@ T = Const(True, BOOL)
         (Cast(F32, XI), XI),
         (Cast(F32, Const(3)), Const(3.0, F32)),
         (Cast(I8, Const(200)), Const(-56, I8)),
+        (Cast(I32, Cast(I64, NI)), NI),
+        (Binary("min", Cast(I64, NI), Const(2**31 - 1, I64)), Cast(I64, NI)),
+        (Binary("max", Cast(I64, NI), Const(-(2**40), I64)), Cast(I64, NI)),
         (Unary("sqrt", Const(9.0, F32)), Const(3.0, F32)),
         (Binary("max", Const(2), Const(5)), Const(5)),
         (Binary("min", I, Const(9)), I),
@@ -74,6 +77,9 @@ def test_expression(before: Expr, after: Expr) -> None:
         Binary("/", Const(1), Const(0)),
         Binary("%", Const(1), Const(0)),
         Load(X, (I,), I < 5),
+        Cast(I32, Cast(I8, NI)),
+        Binary("min", Cast(I64, NI), Const(2**31 - 2, I64)),
+        Binary("max", Cast(I64, NI), Const(2**31, I64)),
     ],
 )
 def test_what_stays(e: Expr) -> None:
