@@ -13,7 +13,7 @@ TOLERANCE = 1e-3
 """Relative to the largest element: errors of one run are carried to the next."""
 
 
-@pytest.mark.parametrize("target", ["native", "wasm", "wasm-relaxed", "webgpu", "webgl", "opencl"])
+@pytest.mark.parametrize("target", ["native", "wasm", "wasm-relaxed", "webgpu", "webgl", "opencl", "c"])
 def test_random_states(target: str, request: pytest.FixtureRequest) -> None:
     need_driver(target)
     for seed in range(STATES[effort_of(request.config)].get(target, 0)):

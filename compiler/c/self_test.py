@@ -112,7 +112,7 @@ def _function(prefix: str, program: Program) -> list[str]:
 
 
 def _runs(call: str, states: KeptStates | None) -> list[str]:
-    """Of states the first run fills the rows that the second one reads."""
+    """Calls of a run; of states the first one fills the rows that the second one reads."""
     return [f"{call};"] if states is None else ["for (int run = 0; run < 2; run++)", f"  (void){call};"]
 
 

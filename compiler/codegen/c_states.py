@@ -19,6 +19,7 @@ from ..program.dimensions import Dimension
 from ..program.plan_memory import align
 from ..program.program import Program, TensorSpec
 from ..program.states import dropped_rows
+from ..text.escape import comment
 from .c_sizes import scalar_text, size_text, whole_multiple
 
 STATUSES = {
@@ -27,7 +28,7 @@ STATUSES = {
     "LOST": "a run ended without results and left the states undefined: set the state to zero first",
     "FEWER": "the states do not have so many rows to drop",
 }
-"""What a run or a rewind returns, and what it means; -1 for the first of them, -2 for the second, ..."""
+"""Results of a run or a rewind by their names, and what they mean; -1 for the first of them, -2 for the second, ..."""
 
 _STATUS = {name: -number for number, name in enumerate(STATUSES, 1)}
 
@@ -46,7 +47,7 @@ class KeptStates:
 
     @property
     def shared(self) -> tuple[Dimension, ...]:
-        """Those in shapes of states that runs choose, such as a batch's."""
+        """The dimensions in shapes of states that runs choose, such as a batch's."""
         sizes = [affine(n) for s in self.program.states for n in s.shape if isinstance(n, Expr)]
         chosen = (d for d in self.program.dimensions if d.after is None)
         return tuple(d for d in chosen if affine(d.scalar).scale(d.multiple) in sizes)
@@ -71,7 +72,7 @@ class KeptStates:
         return bool(self.lengths) and all(self._grows(s) or s.stays for s in self.program.states)
 
     def number(self, d: Dimension) -> int:
-        """Of a dimension's entry in `kept`."""
+        """The entry of a dimension in `kept`."""
         return next(i for i, one in enumerate((*self.lengths, *self.shared)) if one is d)
 
     def find(self) -> list[str]:
@@ -129,15 +130,15 @@ class KeptStates:
         ]
 
     def declarations(self, prefix: str, api: str = "") -> list[str]:
-        """Of `functions`, each behind what it does."""
+        """Declarations of `functions`, each behind what it does."""
         counts = "Rows of the states, those that were dropped among them." if self.lengths else "Runs since the start."
-        lines = [f"/* {counts} */", f"{api}int64_t {prefix}_position(const void *state);"]
+        lines = [comment(counts), f"{api}int64_t {prefix}_position(const void *state);"]
         if not self.rewinds:
             return lines
         status = f"{prefix.upper()}_STATE_FEWER"
         return [
             *lines,
-            f"/* Drops the last rows of the states; returns 0, or {status} where there are fewer. */",
+            comment(f"Drops the last rows of the states; returns 0, or {status} where there are fewer."),
             f"{api}int {prefix}_rewind(void *state, int64_t rows);",
         ]
 
@@ -207,5 +208,5 @@ def status_macros(upper: str) -> list[str]:
     return [
         line
         for name, means in STATUSES.items()
-        for line in (f"/* {means} */", f"#define {upper}_STATE_{name} ({_STATUS[name]})")
+        for line in (comment(means), f"#define {upper}_STATE_{name} ({_STATUS[name]})")
     ]

@@ -287,7 +287,7 @@ def load(path: str | Path, threads: int = 1) -> LoadedModel:
 
 
 def _scalar(name: str, least: int, most: int, multiple: int) -> Scalar:
-    """Of a dimension from `least` to `most` in steps of `multiple`."""
+    """The scalar of a dimension from `least` to `most` in steps of `multiple`."""
     return Scalar(name if multiple == 1 else f"{name}/{multiple}", most // multiple + 1, low=least // multiple)
 
 

@@ -119,7 +119,7 @@ def test_a_model_without_kernels(tmp_path: Path) -> None:
 
 
 def test_a_model_with_states(tmp_path: Path) -> None:
-    """Of two runs, so that the second one finds rows; a wrong sum over these is found."""
+    """The second of its two runs finds rows; a wrong sum over these is found."""
     nodes = [node("Concat", ["p", "x"], ["q"], axis=0), node("ReduceSum", ["q", "first"], ["y"])]
     made = model(nodes, {"x": ["S", 5], "p": ["P", 5]}, ["y", "q"], {"first": np.array([0])})
     own = compiled(made, dims={"S": (1, 2), "P": (0, 9)}, states=["p=q"])

@@ -40,7 +40,7 @@ def expected(count: int, sampling: Sampling, prompt: list[int] = PROMPT) -> list
     return tokens
 
 
-@pytest.mark.parametrize("target", ["native", "wasm", "webgl", "webgpu", "opencl"])
+@pytest.mark.parametrize("target", ["native", "wasm", "webgl", "webgpu", "opencl", "c"])
 @pytest.mark.parametrize("options", [{}, SAMPLED], ids=["greedy", "sampled"])
 def test_tokens_are_those_of_the_reference(target: str, options: dict[str, Any]) -> None:
     made = compiled(target)
