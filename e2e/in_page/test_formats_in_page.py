@@ -11,13 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from caffe_models import write_model
+from compiled import ROOT
 from coreml_models import Network
 from page_compiler import HEADERS, backends_of, choose, command_line, compile_chosen, open_compiler_page
 from playwright.sync_api import Page
 from server import serve
 from tensorflow_graphs import Type, Writer
 
-TFJS = Path(__file__).parent.parent / "tests" / "tfjs_models" / "several"
+TFJS = ROOT / "tests" / "tfjs_models" / "several"
 
 
 @pytest.fixture
