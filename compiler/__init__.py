@@ -5,8 +5,9 @@ from __future__ import annotations
 from .bundle import Packaging
 from .compile_model import TARGETS, build_bundle, compile, quantize
 from .driver.given_options import ModelOptions
+from .driver.load_model import load
 from .errors import InputError, InternalError, UnsupportedError, WebnnCompileError
-from .execution.load_library import LoadedModel, load
+from .execution.load_library import LoadedModel
 from .frontends.model_inputs import Dim
 from .program.states import StateFullError
 

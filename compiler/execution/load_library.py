@@ -265,10 +265,8 @@ class LoadedModel(StatefulModel):
             raise error(f"{file}: {message}")
 
 
-def load(path: str | Path, threads: int = 1) -> LoadedModel:
-    """The model in a folder that `webnn-compile --targets native` wrote, or `--targets c` once its source is built:
-    libNAME.so and NAME.weights. `path` may also be that of the library. Raises InputError where there is none, or where
-    it cannot be used."""
+def load_library(path: str | Path, threads: int = 1) -> LoadedModel:
+    """The model in a folder, or of a library, as `load` has it."""
     if not isinstance(threads, int) or not 1 <= threads <= MOST_THREADS:
         raise InputError(f"threads={threads!r}: give a whole number from 1 to {MOST_THREADS}")
     folder = Path(path)

@@ -9,9 +9,10 @@ from ..dtypes import F16, F32, I32, I64, DType
 from ..errors import InputError
 from ..graph.ir import Graph, Value
 from ..ir.sizes import capacity, shown
+from ..program.program import TensorSpec
 from ..program.states import State
 from .add_sampling import add_sampling
-from .ports import SEEN, SEEN_NEXT
+from .ports import SAMPLING, SEEN, SEEN_NEXT, TOKEN, TOP_IDS
 
 IDS = ("input_ids", "tokens", "token_ids", "ids", "decoder_input_ids")
 LOGITS = ("logits", "lm_logits", "output", "scores")
@@ -67,6 +68,21 @@ def _sampled(graph: Graph, logits: str, ids: str, top: int) -> Graph:
     """The graph with the token behind its last row of logits, and which tokens occurred as one more state."""
     sampled = add_sampling(graph, logits, ids, top)
     return replace(sampled, states=(*sampled.states, State(SEEN, SEEN_NEXT, stays=True)))
+
+
+def generation_of(
+    inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec], states: Sequence[TensorSpec]
+) -> Generation | None:
+    """How a loop uses a compiled decoder, by its tensors; None for a model that gives no tokens. Which tokens end a
+    text they do not say."""
+    top = {t.name: t.length for t in outputs}.get(TOP_IDS, 0)
+    seen = [s.length for s in states if s.name == SEEN]
+    given = [t for t in inputs if t.name not in SAMPLING and t.dtype in (I64, I32) and len(t.shape) == 2]
+    usual = [t for name in IDS for t in given if t.name == name]
+    ids = usual[:1] or (given if len(given) == 1 else [])
+    if not seen or not ids or TOKEN not in {t.name for t in outputs}:
+        return None
+    return Generation(ids[0].name, ids[0].dtype, ids[0].extents[1], seen[0], top)
 
 
 def _port(

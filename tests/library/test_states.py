@@ -15,6 +15,7 @@ from cli.command import run
 from onnx_models import model, node, random
 from state_rows import ROWS, Row
 from webnn_compile.errors import InputError
+from webnn_compile.generation.generating import Generating
 from webnn_compile.program.states import StateFullError
 from windowed_decoder import MOST, SMALL, passed, sentence
 from windowed_decoder import ROWS as WINDOW
@@ -369,3 +370,23 @@ int main(void) {
     )
     subprocess.run(["cc", "-std=c99", *STRICT, *SANITIZED, "main.c", "net.c", "-lm", "-o", "main"], cwd=out, check=True)
     subprocess.run(["./main"], cwd=out, check=True)
+
+
+def test_tokens(tmp_path: Path) -> None:
+    """A library that was written with --generate gives those of the model that is compiled here."""
+    sizes = {"batch_size": 1, "past_sequence_length": (0, 60), "sequence_length": (1, MOST)}
+    reference = webnn_compile.compile(SMALL, generate="top=3", dims=sizes)
+    dims = ("batch_size=1", "past_sequence_length=0..60", f"sequence_length=1..{MOST}")
+    options = [word for d in dims for word in ("--dim", d)]
+    loaded = webnn_compile.load(built(SMALL, "native", tmp_path, *options, "--generate", "top=3"))
+    assert isinstance(loaded, Generating)
+    assert loaded.generation == reference.generation
+    prompt = [3, 1, 4, 1, 5, 9, 2, 6, 5]
+    for chosen in ({}, {"temperature": 0.9, "top_k": 9, "top_p": 0.8, "repetition_penalty": 1.2, "seed": 4}):
+        found = list(loaded.generate(prompt, max_tokens=20, logprobs=True, **chosen))
+        wanted = list(reference.generate(prompt, max_tokens=20, logprobs=True, **chosen))
+        assert [t.id for t in found] == [t.id for t in wanted]
+        for one, other in zip(found, wanted, strict=True):
+            np.testing.assert_allclose([p for _, p in one.top], [p for _, p in other.top], rtol=1e-5, atol=1e-5)
+    fork = loaded.fork()
+    assert list(fork.generate([7], max_tokens=3, resume=True)) == list(loaded.generate([7], max_tokens=3, resume=True))
