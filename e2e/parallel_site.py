@@ -20,11 +20,11 @@ INPUT = f"""
 """X, for scripts in the page."""
 
 
-def compile_parallel_site(folder: Path) -> Path:
+def compile_parallel_site(folder: Path, *more: str) -> Path:
     """The site, with the files that isolate a page in the bundle and report.json beside it."""
     onnx.save(parallel_model(), folder / "parallel.onnx")
     site = folder / "site"
-    options = ("--targets", "wasm", "--coop-coep", "--report", str(site / "report.json"))
+    options = ("--targets", "wasm", "--coop-coep", "--report", str(site / "report.json"), *more)
     return compile_site(folder / "parallel.onnx", site, *options)
 
 

@@ -294,12 +294,15 @@ export interface KernelCheck {
 // <canaries>
 /** Kernel that gave wrong results on this machine. */
 export interface KernelFault {
-  /** Its name, and the ONNX nodes that it computes. */
+  /** Its name, and the ONNX nodes that it computes. On wasm a relaxed instruction, or 'threads', without nodes. */
   kernel: string;
   nodes: string[];
   backend: Backend;
-  /** The consequence: its source for devices without subgroups was taken, or the backend was passed over. */
-  action: 'without-subgroups' | 'other-backend';
+  /**
+   * The consequence: its source for devices without subgroups was taken, or the backend was passed over; on wasm the module of plain
+   * SIMD was taken, or one thread.
+   */
+  action: 'without-subgroups' | 'other-backend' | 'plain-simd' | 'one-thread';
 }
 
 /** How many kernels of the backend were tried, and were not, and those of all backends that failed. */
@@ -310,7 +313,7 @@ export interface CanaryInfo {
 }
 
 interface CommonInfo {
-  /** Kernels that were tried: on GPUs, unless `canaries` is false, and where a GPU was passed over for one. */
+  /** Kernels that were tried, on wasm relaxed instructions and threads: unless `canaries` is false, where there are any. */
   canaries?: CanaryInfo;
 }
 

@@ -46,7 +46,8 @@ class WasmArtifact:
     and of those that it computes. `products` are those of `program/count_products`.
 
     `in_bytes` are modules of programs of their own, by BYTE_VARIANTS, over the same weights; `inputs` and `outputs` say
-    where these have theirs in the arena.
+    where these have theirs in the arena. With `canaries` the runtime tries what modules rely on before it takes one:
+    relaxed instructions, and threads by the loop `canary(vectors)` that a module for several of them exports.
     """
 
     modules: Mapping[str, bytes]
@@ -64,6 +65,7 @@ class WasmArtifact:
     weights_bytes: int | None = None
     states: tuple[TensorSpec, ...] = ()
     state_bytes: int = 0
+    canaries: bool = False
 
     @property
     def backend(self) -> str:

@@ -85,14 +85,15 @@ def optional_parts(artifact: Artifact) -> Iterator[str]:
         yield "tokenizers"
     if artifact.text is not None:
         yield from ("texts", "askText")
-    if any(isinstance(part, WasmArtifact) for part in artifact.backends):
+    modules = [part for part in artifact.backends if isinstance(part, WasmArtifact)]
+    if modules:
         yield from ("listVariants", "mailboxes", "startThreads")
     devices = [part for part in artifact.backends if isinstance(part, DeviceArtifact)]
     if devices:
         yield from ("finite", "hasNonFinite")
     if any(part.host is not None for part in devices):
         yield "host"
-    if any(part.program.canaries for part in devices):
+    if any(part.program.canaries for part in devices) or any(part.canaries for part in modules):
         yield "canaries"
     checked = any(part.references is not None for part in devices)
     if checked or any(part.program.canaries for part in devices):

@@ -59,7 +59,7 @@ def build_wasm(
     modules = [_compile(lowered, variant, target, name, plan, weights, work) for variant, target in variants.items()]
     if len({_constants(m.program) for m in modules}) > 1:
         raise InternalError("compile_for_cpu: two variants of the module read weights in different layouts")
-    artifact = _artifact(modules)
+    artifact = replace(_artifact(modules), canaries=options.canaries)
     others = []
     for variant, own in (in_bytes or {}).items():
         target = WASM_BYTES[variant]
@@ -106,7 +106,9 @@ def _compile(
     with work.timed("generate code", detail):
         if options.dumped == (name, "llvm") and dumped:
             observe("llvm", render_module(program))
-        linked = build_module(program, relaxed=relaxed, linker=options.linker, cache=work.cache)
+        linked = build_module(
+            program, relaxed=relaxed, linker=options.linker, cache=work.cache, canary=options.canaries
+        )
     model = None
     if options.verify and runs_here(variant):
         model = WasmModel(program, linked, relaxed=relaxed, in_bytes=variant if variant in WASM_BYTES else None)

@@ -26,6 +26,30 @@ entry:
 }"""
 """How `parallel_for`, which is imported, calls a loop's body."""
 
+CANARY = "canary"
+_CANARY = f"""define void @@(ptr %vectors) #0 {{
+entry:
+  call void @{PARALLEL_FOR}(ptr @BODY, ptr %vectors, i32 256)
+  ret void
+}}"""
+_CANARY_BODY = """define void @@(ptr %vectors, i32 %begin, i32 %end) #0 {
+entry:
+  br label %next
+next:
+  %i = phi i32 [ %begin, %entry ], [ %after, %next ]
+  %at = getelementptr <4 x float>, ptr %vectors, i32 %i
+  %x = load <4 x float>, ptr %at
+  %square = fmul contract <4 x float> %x, %x
+  %sum = fadd contract <4 x float> %square, %x
+  store <4 x float> %sum, ptr %at
+  %after = add i32 %i, 1
+  %more = icmp slt i32 %after, %end
+  br i1 %more, label %next, label %done
+done:
+  ret void
+}"""
+"""x * x + x in place of each x: a chunk that is left out shows, and so does one that is done twice."""
+
 
 def render_module(program: Program) -> str:
     """The LLVM IR of a program for wasm32."""
@@ -40,15 +64,23 @@ def _render(program: Program, cache: Cache | None, *, profiled: bool) -> LlvmMod
     return module
 
 
-def build_module(program: Program, *, relaxed: bool, linker: str = "builtin", cache: Cache | None = None) -> Linked:
+def build_module(
+    program: Program, *, relaxed: bool, linker: str = "builtin", cache: Cache | None = None, canary: bool = False
+) -> Linked:
     """The wasm module of a program: exports `run(weights, arena)`, perhaps `prepare(weights, arena, number)` for each
     launch at load, and `profile`, which calls the imported `env.clock` after each step; imports `env.memory`.
 
     Where the program has loops for several cores, it also imports `env.parallel_for(body, arguments, extent)`, exports
     `chunk(body, arguments, begin, end)` and its stack pointer. SHARED_LIMITS at the byte `shared_at` then makes it a
-    module for threads, each with an instance of its own.
+    module for threads, each with an instance of its own. With `canary` it exports `canary(vectors)`, too, such a loop
+    by which threads show that they compute rightly.
     """
-    return _link(_render(program, cache, profiled=True), [*entries(program), PROFILE], relaxed, linker, cache)
+    rendered = _render(program, cache, profiled=True)
+    exports = [*entries(program), PROFILE]
+    if canary and rendered.calls(PARALLEL_FOR):
+        body = rendered.add("cores", _CANARY_BODY)
+        exports.append(rendered.add(CANARY, _CANARY.replace("BODY", body), internal=False))
+    return _link(rendered, exports, relaxed, linker, cache)
 
 
 def build_host(program: Program, *, linker: str = "builtin", cache: Cache | None = None) -> Linked:

@@ -18,6 +18,9 @@ const ROUNDS = 8; // of chunks, each half as large as those of the round before
 const CHUNKS_OF_ROUND = 1; // for each thread
 const SPINS = 2000; // about as long as it takes to wake a thread
 
+/** Stack of each thread but the first, whose stack is the module's own. */
+export const STACK_BYTES = 65536;
+
 /** @typedef {(body: number, args: number, begin: number, end: number) => void} Chunk iterations of a loop's body */
 /** @typedef {(body: number, args: number, extent: number) => void} ParallelFor */
 
@@ -37,6 +40,10 @@ export const createControl = () => {
 export function parallelFor(control, threads, chunk) {
   const chunks = ROUNDS * Math.min(threads * CHUNKS_OF_ROUND, Math.floor((CLOSED - 1) / ROUNDS));
   let loop = 0;
+  // <canaries>
+  // After loops by which threads were tried: a thread that is slow takes none of these for one of those.
+  loop = Atomics.load(control, TICKET) >>> 8;
+  // </canaries>
   return (body, args, extent) => {
     if (extent < 2) {
       chunk(body, args, 0, extent);
@@ -58,6 +65,28 @@ export function parallelFor(control, threads, chunk) {
   };
 }
 
+// <canaries>
+/** ms for which loops are left to other threads, of which one may be held up. */
+const PATIENCE = 50;
+
+/**
+ * Chunks of the first thread, which it computes when others have done all that they can.
+ * @param {Int32Array} control
+ * @param {Chunk} chunk
+ * @returns {Chunk}
+ */
+export function afterOthers(control, chunk) {
+  const until = performance.now() + PATIENCE;
+  return (...iterations) => {
+    for (let left = Atomics.load(control, LEFT); left > 1 && performance.now() < until; ) {
+      Atomics.wait(control, LEFT, left, 1);
+      left = Atomics.load(control, LEFT);
+    }
+    chunk(...iterations);
+  };
+}
+
+// </canaries>
 /**
  * The first iteration of a chunk. Each round hands out half of what is left, the last one all of it: large chunks cost
  * little, and with small ones at the end all threads are done at about one time.

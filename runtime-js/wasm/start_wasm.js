@@ -8,9 +8,13 @@ import { elementOf, lengthOf } from '../values/dtypes.js';
 import { resultIn, roomFor } from '../values/into.js';
 import { checkRefusals, emptyInputs, extentsOf, shapeOf, varies } from '../values/sizes.js';
 import { eachRun } from '../values/strided.js';
-import { countThreads, STACK_BYTES } from './count_threads.js';
+// <canaries>
+import { checkRelaxed } from './check_relaxed.js';
+import { checkThreads, operandsOf, parallelForOthers } from './check_threads.js';
+// </canaries>
+import { countThreads } from './count_threads.js';
 import { pickVariant } from './features.js';
-import { createControl, parallelFor } from './pool.js';
+import { createControl, parallelFor, STACK_BYTES } from './pool.js';
 import { compile, allocate as createMemory } from './wasm_module.js';
 // <states>
 import { wasmStates } from './wasm_states.js';
@@ -50,6 +54,8 @@ import { fillWeights, piecesOf } from './widen_weights.js';
  * @property {Entry} run
  * @property {Entry} profile the same, and `clock` after each step; `clock_launch` with its number, where some are repeated
  * @property {import('./pool.js').Chunk} chunk
+ * @property {(operands: number) => void} [canary] a loop for several threads, over the vectors at this address; in bundles with
+ *   canaries
  * @property {WebAssembly.Global} __stack_pointer
  * @typedef {(weights: number, arena: number, states: number) => void} Entry `states` where the model has any
  */
@@ -64,6 +70,10 @@ const SHARED_LIMITS = 3; // of the memory of a module; 1 where it is not shared
  * @returns {Promise<Session>}
  */
 export async function startWasm(part, onProgress) {
+  // <canaries>
+  const canaries = part.canaries ? checkRelaxed() : undefined;
+  if (canaries?.failed.length) part = { ...part, variants: part.variants.filter((name) => name === 'plain') };
+  // </canaries>
   const variant = pickVariant(Object.keys(part.modules), part.variants);
   const module = /** @type {ModuleSpec} */ (part.modules[variant]);
   const plan = { ...part, ...module.program, module };
@@ -90,14 +100,32 @@ export async function startWasm(part, onProgress) {
     const exports = /** @type {Exports} */ (instance.exports);
     if (!pool) return exports;
     const control = createControl();
-    try {
-      await pool.join({ module, memory, control, stacks: plan.memory.pages * PAGE });
-      fork = parallelFor(control, threads, exports.chunk);
-    } catch (error) {
+    const endThreads = (/** @type {string} */ reason) => {
       pool.dispose();
       facts.threads = 1;
-      facts.threadsReason = `a worker did not start: ${/** @type {Error} */ (error).message}`;
+      facts.threadsReason = reason;
+    };
+    // <canaries>
+    const alone = fork;
+    const results = operandsOf(memory.buffer, plan.memory.pages * PAGE, threads - 1);
+    let right = true;
+    // </canaries>
+    try {
+      await pool.join({ module, memory, control, stacks: plan.memory.pages * PAGE });
+      // <canaries>
+      fork = parallelForOthers(control, threads, exports.chunk);
+      if (canaries) right = checkThreads(canaries, results, exports.canary);
+      // </canaries>
+      fork = parallelFor(control, threads, exports.chunk);
+    } catch (error) {
+      endThreads(`a worker did not start: ${/** @type {Error} */ (error).message}`);
     }
+    // <canaries>
+    if (!right) {
+      fork = alone;
+      endThreads('several gave wrong results');
+    }
+    // </canaries>
     return exports;
   };
   try {
@@ -142,6 +170,9 @@ export async function startWasm(part, onProgress) {
       });
       return kernels.map((step) => ({ ...step, ms: step.ms / repeat, count: step.count / repeat }));
     };
+    // <canaries>
+    if (canaries?.checked) Object.assign(facts, { canaries });
+    // </canaries>
     /** @type {Session} */
     const session = { facts, run, runInto, profile, dispose: () => pool?.dispose() };
     // <states>

@@ -1,5 +1,5 @@
 // A thread of the pool: an instance of the module on the shared memory, with a stack of its own.
-import { serve } from '../wasm/pool.js';
+import { STACK_BYTES, serve } from '../wasm/pool.js';
 
 /**
  * @typedef {object} ThreadStart
@@ -21,6 +21,9 @@ globalThis.onmessage = ({ data: { module: code, memory, control, stack } }) => {
     const instance = new WebAssembly.Instance(code, { env });
     kernels = /** @type {import('../wasm/start_wasm.js').Exports} */ (instance.exports);
     kernels.__stack_pointer.value = stack;
+    // <canaries>
+    kernels.canary?.(stack - STACK_BYTES);
+    // </canaries>
   } catch (error) {
     globalThis.postMessage({ failed: String(error) });
     return;

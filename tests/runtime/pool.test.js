@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { createControl, parallelFor } from '../../runtime-js/wasm/pool.js';
+import { afterOthers, createControl, parallelFor } from '../../runtime-js/wasm/pool.js';
 import { FAULTY, makeChunk } from './pool_thread.js';
 
 const most = 300;
@@ -37,6 +37,24 @@ test('threads that sleep wake up', async () => {
     run(1, 1, most);
     assert.deepEqual(new Set(counts.subarray(0, most)), new Set([3]));
   }
+});
+
+test('loops are left to other threads, but for one chunk', () => {
+  let own = 0;
+  const runIn = (control) => {
+    own = 0;
+    counts.fill(0);
+    const chunk = (...iterations) => {
+      own++;
+      makeChunk(counts)(...iterations);
+    };
+    parallelFor(control, 3, afterOthers(control, chunk))(1, 1, most);
+    assert.deepEqual(new Set(counts.subarray(0, most)), new Set([3]));
+  };
+  for (let i = 0; i < 100 && own !== 1; i++) runIn(control); // a busy machine may hold them up
+  assert.equal(own, 1);
+  runIn(createControl()); // where none come
+  assert.ok(own > 1);
 });
 
 test('threads that never come are not waited for', () => {
