@@ -223,11 +223,11 @@ def build_bundle(
 
     `targets` are of "webgpu", "webgl" and "wasm", by default all. `packaging` is the form of the folder, as of
     --format, --single-file, --base-url and --compress; `coop_coep` adds what makes a page cross-origin isolated, and
-    `golden` results by which the bundle's page tests each backend, `canaries` launches by which GPUs show at load that
-    they compute rightly, `check_kernels` what `model.check` compares a GPU's launches with. `report` is the file of the
-    report's page, .html; `force` replaces a bundle that is there. `page_memory`, in bytes, is what the model may take
-    in a page. The other options are those of `compile`, and `gpu_tiles` that of the command line. Raises InputError and
-    UnsupportedError.
+    `golden` results by which the bundle's page tests each backend, `canaries` launches by which GPUs, and on wasm
+    relaxed instructions and threads, show at load that they compute rightly, `check_kernels` what `model.check`
+    compares a GPU's launches with. `report` is the file of the report's page, .html; `force` replaces a bundle that is
+    there. `page_memory`, in bytes, is what the model may take in a page. The other options are those of `compile`, and
+    `gpu_tiles` that of the command line. Raises InputError and UnsupportedError.
     """
     general = model_options(locals())
     shared = Options(

@@ -230,7 +230,7 @@ export interface LoadOptions {
   /**
    * Default true: on a GPU one launch of each kernel is compared with the result that the build computed, since some drivers
    * compute wrongly without an error; a backend that fails is passed over, or rejects by name (code 'wrong-results'). Software adapters
-   * try as many kernels as fit into 2 % of the time of the load; 'all' tries all there, too. False: none.
+   * try as many kernels as fit into 2 % of the time of the load, or 'all'. On wasm relaxed SIMD and threads are. False: none.
    */
   canaries?: boolean | 'all';
   // <states>

@@ -176,7 +176,8 @@ def _needed(ctx: click.Context, param: click.Parameter, value: T) -> T:
     default="on",
     envvar="WEBNN_COMPILE_CANARIES",
     show_default=True,
-    help="off: GPUs do not show at load that they compute each kernel rightly, and wrong results go unnoticed.",
+    help="off: GPUs do not show at load that they compute each kernel rightly, nor wasm its relaxed instructions and "
+    "threads, and wrong results go unnoticed.",
 )
 @click.option(
     "--check-kernels",

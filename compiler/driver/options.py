@@ -87,8 +87,9 @@ class Options:
     `embed_weights` C source has them as constants, too. `quantize`: what is computed in fewer bits.
     `variants` of the wasm module: a bundle has both, a device that
     is known needs one. `packaging` is the form of the bundle; with `golden` it has results by which its page checks
-    backends, unless `host` is "js". With `canaries` it has launches by which devices show at load that they compute
-    rightly, with `check_kernels` modules with which a page compares launches on its own inputs.
+    backends, unless `host` is "js". With `canaries` it has launches by which devices, and threads of wasm, show at load
+    that they compute rightly, and relaxed instructions are tried, with `check_kernels` modules with which a page
+    compares launches on its own inputs.
     """
 
     inputs: ModelInputs = field(default_factory=ModelInputs)

@@ -1,27 +1,31 @@
 // Threads compute what one computes, in the memory that they share: each by itself before it waits for loops, then all in one loop.
-import { afterOthers, parallelFor, STACK_BYTES } from './pool.js';
+import { STACK_BYTES } from './count_threads.js';
+import { OPERANDS_AT } from './operands_at.js';
+import { afterOthers, parallelFor } from './pool.js';
 
 /** @typedef {import('../model.js').CanaryInfo} CanaryInfo */
 
-/** Of the module's loop `canary`, over 256 vectors. */
+/** Elements of the module's loop `canary`, which is over 256 vectors. */
 const ELEMENTS = 1024;
 
 /** In the first ones one thread may take all chunks before the others are awake. */
 const LAUNCHES = 8;
 
-/** Its square, and the sum of both, are exact in float32. */
+/** Number from 0 to 4095, whose square, and the sum of both, are exact in float32. */
 const operand = (/** @type {number} */ i) => (i * 7919) & 4095;
 
 const isRight = (/** @type {Float32Array} */ results) => results.every((x, i) => x === operand(i) ** 2 + operand(i));
 
 /**
- * Operands of each thread but the first, at the lower end of its stack.
+ * Operands of each thread but the first, in its stack.
  * @param {ArrayBufferLike} memory
  * @param {number} stacks byte address
  * @param {number} count
  */
 export const operandsOf = (memory, stacks, count) =>
-  Array.from({ length: count }, (_, i) => fill(new Float32Array(memory, stacks + i * STACK_BYTES, ELEMENTS)));
+  Array.from({ length: count }, (_, i) =>
+    fill(new Float32Array(memory, stacks + (i + 1) * STACK_BYTES - OPERANDS_AT, ELEMENTS)),
+  );
 
 /** @param {Float32Array} room */
 function fill(room) {

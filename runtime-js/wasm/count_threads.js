@@ -4,6 +4,9 @@
 
 const AUTO_MOST = 8;
 
+/** Stack of each thread but the first, whose stack is the module's own. */
+export const STACK_BYTES = 65536;
+
 /**
  * How many threads can be had here, and why.
  * @param {number | 'auto'} requested

@@ -4,7 +4,7 @@ import { UnsupportedError } from '../errors.js';
 // (module (func (export "f") (result TYPE) BODY)), the body given as its code after the empty list of locals. The type is
 // v128, or i32.
 /** @param {number[]} body */
-export const probe = (body, type = 0x7b) =>
+const probe = (body, type = 0x7b) =>
   Uint8Array.of(
     ...[0, 0x61, 0x73, 0x6d, 1, 0, 0, 0], // magic, version
     ...[1, 5, 1, 0x60, 0, 1, type], // type: () -> TYPE
@@ -14,12 +14,7 @@ export const probe = (body, type = 0x7b) =>
   );
 
 /** v128.const of these bytes, then zeros. */
-export const vector = (/** @type {number[]} */ ...bytes) => [
-  0xfd,
-  12,
-  ...bytes,
-  ...new Array(16 - bytes.length).fill(0),
-];
+const vector = (/** @type {number[]} */ ...bytes) => [0xfd, 12, ...bytes, ...new Array(16 - bytes.length).fill(0)];
 const zero = vector();
 
 // The sums of lanes 0 and 1 of relaxed dots, which tell what bytes of the second operand are, and whether sums fit:
@@ -56,24 +51,26 @@ export const listVariants = () =>
  * @param {number} [result]
  */
 function passes(module, result) {
-  return (
-    WebAssembly.validate(/** @type {BufferSource} */ (module)) && (result === undefined || compute(module) === result)
-  );
-}
-
-/**
- * The result of a module; undefined where it does not run.
- * @param {Uint8Array} module
- */
-export function compute(module) {
+  if (!WebAssembly.validate(/** @type {BufferSource} */ (module))) return false;
+  if (result === undefined) return true;
   try {
     const { exports } = new WebAssembly.Instance(new WebAssembly.Module(/** @type {BufferSource} */ (module)));
-    return /** @type {{ f: () => number }} */ (exports).f();
+    const { f } = /** @type {{ f: () => number }} */ (exports);
+    return f() === result;
   } catch {
-    return undefined; // a page's policy may forbid it: what is loaded later says so
+    return false; // a page's policy may forbid it: what is loaded later says so
   }
 }
 
+// <canaries>
+/**
+ * Whether the browser computes `result` by a body of type i32.
+ * @param {number[]} body
+ * @param {number} result
+ */
+export const computes = (body, result) => passes(probe(body, 0x7f), result);
+
+// </canaries>
 /**
  * The fastest variant of those offered that this browser can run.
  * @param {readonly string[]} offered

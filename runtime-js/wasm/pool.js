@@ -18,9 +18,6 @@ const ROUNDS = 8; // of chunks, each half as large as those of the round before
 const CHUNKS_OF_ROUND = 1; // for each thread
 const SPINS = 2000; // about as long as it takes to wake a thread
 
-/** Stack of each thread but the first, whose stack is the module's own. */
-export const STACK_BYTES = 65536;
-
 /** @typedef {(body: number, args: number, begin: number, end: number) => void} Chunk iterations of a loop's body */
 /** @typedef {(body: number, args: number, extent: number) => void} ParallelFor */
 

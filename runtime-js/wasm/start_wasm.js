@@ -12,9 +12,9 @@ import { eachRun } from '../values/strided.js';
 import { checkRelaxed } from './check_relaxed.js';
 import { checkThreads, operandsOf, parallelForOthers } from './check_threads.js';
 // </canaries>
-import { countThreads } from './count_threads.js';
+import { countThreads, STACK_BYTES } from './count_threads.js';
 import { pickVariant } from './features.js';
-import { createControl, parallelFor, STACK_BYTES } from './pool.js';
+import { createControl, parallelFor } from './pool.js';
 import { compile, allocate as createMemory } from './wasm_module.js';
 // <states>
 import { wasmStates } from './wasm_states.js';
@@ -100,11 +100,6 @@ export async function startWasm(part, onProgress) {
     const exports = /** @type {Exports} */ (instance.exports);
     if (!pool) return exports;
     const control = createControl();
-    const endThreads = (/** @type {string} */ reason) => {
-      pool.dispose();
-      facts.threads = 1;
-      facts.threadsReason = reason;
-    };
     // <canaries>
     const alone = fork;
     const results = operandsOf(memory.buffer, plan.memory.pages * PAGE, threads - 1);
@@ -118,12 +113,15 @@ export async function startWasm(part, onProgress) {
       // </canaries>
       fork = parallelFor(control, threads, exports.chunk);
     } catch (error) {
-      endThreads(`a worker did not start: ${/** @type {Error} */ (error).message}`);
+      pool.dispose();
+      facts.threads = 1;
+      facts.threadsReason = `a worker did not start: ${/** @type {Error} */ (error).message}`;
     }
     // <canaries>
     if (!right) {
+      pool.dispose();
       fork = alone;
-      endThreads('several gave wrong results');
+      Object.assign(facts, { threads: 1, threadsReason: 'several gave wrong results' });
     }
     // </canaries>
     return exports;

@@ -1,5 +1,8 @@
 // A thread of the pool: an instance of the module on the shared memory, with a stack of its own.
-import { STACK_BYTES, serve } from '../wasm/pool.js';
+// <canaries>
+import { OPERANDS_AT } from '../wasm/operands_at.js';
+// </canaries>
+import { serve } from '../wasm/pool.js';
 
 /**
  * @typedef {object} ThreadStart
@@ -22,7 +25,7 @@ globalThis.onmessage = ({ data: { module: code, memory, control, stack } }) => {
     kernels = /** @type {import('../wasm/start_wasm.js').Exports} */ (instance.exports);
     kernels.__stack_pointer.value = stack;
     // <canaries>
-    kernels.canary?.(stack - STACK_BYTES);
+    kernels.canary?.(stack - OPERANDS_AT);
     // </canaries>
   } catch (error) {
     globalThis.postMessage({ failed: String(error) });

@@ -80,7 +80,7 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def play(
     bundles: Path, made: Callable[[], onnx.ModelProto], codes: tuple[int, int] | None, **options: object
 ) -> tuple[dict[str, Any], bool, list[str]]:
-    """What a load in Node.js says, whether the result is right, and the warnings."""
+    """The info of a model in Node.js, whether its result is right, and the warnings."""
     proto = made()
     shape = [d.dim_value or 2 for d in proto.graph.input[0].type.tensor_type.shape.dim]
     x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)

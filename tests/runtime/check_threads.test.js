@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkThreads, operandsOf } from '../../runtime-js/wasm/check_threads.js';
-import { STACK_BYTES } from '../../runtime-js/wasm/pool.js';
+import { STACK_BYTES } from '../../runtime-js/wasm/count_threads.js';
+import { OPERANDS_AT } from '../../runtime-js/wasm/operands_at.js';
 
 const THREADS = 3;
 const STACKS = 65536;
@@ -16,13 +17,13 @@ const loop = (address, begin, end) => {
 
 const whole = (address) => loop(address, 0, VECTORS);
 
-/** What comes of threads that each do one thing by themselves, and another one together. */
+/** Checks threads that each do one thing by themselves, and another one together. */
 const check = (t, alone, together) => {
   t.mock.method(console, 'warn', () => {});
   const report = { checked: 6, skipped: 0, failed: [] };
   const rooms = operandsOf(memory, STACKS, THREADS);
   for (const [i, { byteOffset }] of rooms.entries()) alone(byteOffset, i);
-  assert.equal(rooms[2].byteOffset, STACKS + 2 * STACK_BYTES);
+  assert.equal(rooms[2].byteOffset, STACKS + 3 * STACK_BYTES - OPERANDS_AT);
   const right = checkThreads(report, rooms, together);
   assert.deepEqual([report.checked, console.warn.mock.callCount()], [7, right ? 0 : 1]);
   const fault = { kernel: 'threads', nodes: [], backend: 'wasm', action: 'one-thread' };
