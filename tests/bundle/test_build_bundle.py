@@ -39,7 +39,7 @@ def test_a_folder_is_that_of_the_command_line(path: Path, tmp_path: Path) -> Non
     )
     options = ["--targets", "wasm", "--picture", "image=imagenet", "--answer", "classify,top=2"]
     options += ["--labels", tmp_path / "labels.txt", "--page-memory", "64MiB"]
-    options += ["--golden", "off"]
+    options += ["--golden", "off", "--canaries", "on"]
     run(path, "--out", tmp_path / "said", *options, "--format", "npm", "--base-url", "https://cdn.example.com/net")
     assert contents(tmp_path / "own") == contents(tmp_path / "said")
     assert json.loads((tmp_path / "own" / "package.json").read_text())["name"] == "net"
