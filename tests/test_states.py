@@ -141,6 +141,25 @@ def test_a_run_beyond_the_capacity_computes_nothing(target: str) -> None:
     model.run({"x": x})
 
 
+@pytest.mark.parametrize("target", ["native", "wasm"])
+def test_a_full_state_is_told_before_inputs_that_follow_it_are_copied(target: str) -> None:
+    """Their memory has room for no more rows than the state."""
+    need_driver(target)
+    nodes = [
+        helper.make_node("Concat", ["p", "x"], ["q"], axis=0),
+        helper.make_node("Mul", ["q", "mask"], ["y"]),
+    ]
+    shapes = {"x": (2, 3), "p": ("P", 3), "mask": ("P + 2", 1), "y": ("Q", 3), "q": ("Q", 3)}
+    info = {name: helper.make_tensor_value_info(name, T.FLOAT, shape) for name, shape in shapes.items()}
+    inputs, outputs = ([info[n] for n in names.split()] for names in ("x p mask", "y q"))
+    made = helper.make_model(helper.make_graph(nodes, "g", inputs, outputs), ir_version=9)
+    model = webnn_compile.compile(made, target, dims={"P": (0, 5)}, states=["p=q"])
+    for rows in (2, 4, 6):
+        model.run({"x": np.ones((2, 3), np.float32), "mask": np.ones((rows, 1), np.float32)})
+    with pytest.raises(StateFullError, match="P is 6, and the model was compiled for at most 5"):
+        model.run({"x": np.ones((2, 3), np.float32), "mask": np.ones((8, 1), np.float32)})
+
+
 def test_wrong_inputs_leave_the_states() -> None:
     model = _compiled(CELL)
     given = [g for g, _, _ in CELL.runs(2)]

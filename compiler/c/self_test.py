@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from importlib.resources import files
 
 from ..codegen.c_ports import Ports
-from ..codegen.c_states import KeptStates
 from ..ir.nodes import Buffer, Kernel, Store
 from ..ir.rewrite import walk
 from ..passes.scalarize_vectors import scalarize_vectors
@@ -84,6 +83,7 @@ def _function(prefix: str, program: Program) -> list[str]:
         *(n for n, _ in (*inputs, *outputs)),
     ]
     memory = ["prepared", "arena", *(["state"] if states else []), *(n for n, _ in (*inputs, *outputs))]
+    call = f"{prefix}_run({', '.join(['weights', 'prepared', 'arena', *arguments])})"
     return [
         f"const char *{prefix}_self_test(const void *weights) {{",
         f"  void *prepared = calloc({upper}_PREPARED_BYTES + 1, 1), *arena = calloc({upper}_ARENA_BYTES + 1, 1);",
@@ -98,10 +98,7 @@ def _function(prefix: str, program: Program) -> list[str]:
         f"  if ({' && '.join(memory)}) {{",
         *(f"    {line}" for n, t in inputs for line in _fill(n, t, program)),
         f"    {prefix}_prepare(weights, prepared);",
-        *(
-            f"    {line}"
-            for line in _runs(f"{prefix}_run(weights, prepared, arena{''.join(f', {a}' for a in arguments)})", states)
-        ),
+        *(f"    {line}" for line in _runs(call, upper, ports)),
         "  } else {",
         '    FailedKernel = "none: there is no memory";',
         "  }",
@@ -111,9 +108,20 @@ def _function(prefix: str, program: Program) -> list[str]:
     ]
 
 
-def _runs(call: str, states: KeptStates | None) -> list[str]:
-    """Calls of a run; of states the first one fills the rows that the second one reads."""
-    return [f"{call};"] if states is None else ["for (int run = 0; run < 2; run++)", f"  (void){call};"]
+def _runs(call: str, upper: str, ports: Ports) -> list[str]:
+    """Calls of a run for the largest sizes; of states one for the least goes before it, so that it finds rows."""
+    if ports.states is None:
+        return [f"{call};"]
+    chosen = {i: d for i, d in enumerate(ports.given) if d not in ports.states.shared and d.value_of is None}
+    return [
+        *(f"sizes[{i}] = {max(d.least, d.multiple)};" for i, d in chosen.items()),
+        f"(void){call};",
+        *(f"sizes[{i}] = {d.most};" for i, d in chosen.items()),
+        f"if ({call}) {{",
+        f"  memset(state, 0, {upper}_STATE_BYTES);",
+        f"  (void){call};",
+        "}",
+    ]
 
 
 def _fill(name: str, t: TensorSpec, program: Program) -> list[str]:

@@ -26,11 +26,11 @@ STATUSES = {
     "FULL": "the state is full: the run needs more rows than the model was compiled for, or more positions than it has",
     "OTHER": "the states are of runs with other sizes: set the state to zero first",
     "LOST": "a run ended without results and left the states undefined: set the state to zero first",
-    "FEWER": "the states do not have so many rows to drop",
+    "FEWER": "the states do not have so many rows to drop, or rows come in multiples of another number",
 }
 """Results of a run or a rewind by their names, and what they mean; -1 for the first of them, -2 for the second, ..."""
 
-_STATUS = {name: -number for number, name in enumerate(STATUSES, 1)}
+STATUS_OF = {name: -number for number, name in enumerate(STATUSES, 1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +84,11 @@ class KeptStates:
 
     def begin(self) -> list[str]:
         """Returns from a run that cannot begin, and drops rows that it has no room for."""
-        lost = [f"if ({self._lost}) return {_STATUS['LOST']};"] if self._fixed else []
+        lost = [f"if ({self._lost}) return {STATUS_OF['LOST']};"] if self._fixed else []
         lines = [*lost, *(line for d in self.lengths for line in self._check(d))]
         for d in self.shared:
             held = f"kept[{self.number(d)}]"
-            lines.append(f"if ({held} && {held} != sizes[{self.entry(d)}] + 1) return {_STATUS['OTHER']};")
+            lines.append(f"if ({held} && {held} != sizes[{self.entry(d)}] + 1) return {STATUS_OF['OTHER']};")
         lines += [line for d in self.lengths for line in self._drop(d)]
         return [*lines, f"{self._lost} = 1;"] if self._fixed else lines
 
@@ -111,9 +111,11 @@ class KeptStates:
         rows = " + ".join(f"kept[{self.number(d)}]" for d in (*counted, *dropped)) or f"kept[{self.runs}]"
         lines = [
             f"int64_t {prefix}_position(const void *state) {{",
+            "  if (!state) return 0;",
             f"  const int64_t *kept = {self._kept('const ')};",
             f"  return {rows};",
             "}",
+            "",
         ]
         if not self.rewinds:
             return lines
@@ -122,11 +124,13 @@ class KeptStates:
         return [
             *lines,
             f"int {prefix}_rewind(void *state, int64_t rows) {{",
+            f"  if (!state) return {STATUS_OF['FEWER']};",
             f"  int64_t *kept = {self._kept('')};",
-            f"  if (rows < 0 || rows > kept[{self.number(d)}]{parts}) return {_STATUS['FEWER']};",
+            f"  if (rows < 0 || rows > kept[{self.number(d)}]{parts}) return {STATUS_OF['FEWER']};",
             f"  kept[{self.number(d)}] -= rows;",
             "  return 0;",
             "}",
+            "",
         ]
 
     def declarations(self, prefix: str, api: str = "") -> list[str]:
@@ -138,7 +142,7 @@ class KeptStates:
         status = f"{prefix.upper()}_STATE_FEWER"
         return [
             *lines,
-            comment(f"Drops the last rows of the states; returns 0, or {status} where there are fewer."),
+            comment(f"Drops the last rows that {self.lengths[0].name} counts; returns 0, or {status}."),
             f"{api}int {prefix}_rewind(void *state, int64_t rows);",
         ]
 
@@ -160,11 +164,11 @@ class KeptStates:
     def _check(self, d: Dimension) -> Iterator[str]:
         """As `check_room` of states."""
         size = f"sizes[{self.entry(d)}]"
-        yield f"if ({size} > {d.most}) return {_STATUS['FULL']};"
+        yield f"if ({size} > {d.most}) return {STATUS_OF['FULL']};"
         if d.limit is not None and set(scalars_of(number(_after(d)))) <= self._scalars.keys():
             dropped = dropped_rows(self.lengths, d)
             gone = "" if dropped is None else f"sizes[{self.entry(dropped)}] + "
-            yield f"if ({gone}{self._left(d)} > {d.limit}) return {_STATUS['FULL']};"
+            yield f"if ({gone}{self._left(d)} > {d.limit}) return {STATUS_OF['FULL']};"
 
     def _drop(self, d: Dimension) -> Iterator[str]:
         """As `within_window` of states."""
@@ -208,5 +212,5 @@ def status_macros(upper: str) -> list[str]:
     return [
         line
         for name, means in STATUSES.items()
-        for line in (comment(means), f"#define {upper}_STATE_{name} ({_STATUS[name]})")
+        for line in (comment(means), f"#define {upper}_STATE_{name} ({STATUS_OF[name]})")
     ]

@@ -73,6 +73,7 @@ class CModel(ProgramModel):
             state = [] if session is None else [self._begin(session, scalars)]
             passed = [*state, *([sizes] if ports.vary else []), *contiguous, *results]
             ended = self._run(*map(_address, (self._weights, self._prepared, self._arena, *passed)))
+            assert not ended or ended > 0, "the session has checked what the code checks"
             if ended:
                 raise InputError(p.refusals[ended - 1].text)
             if session is not None:

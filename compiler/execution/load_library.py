@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from ..codegen.c_states import STATUS_OF
 from ..dtypes import DTYPES
 from ..errors import InputError
-from ..ir.nodes import Scalar
-from ..ir.sizes import Size, size
+from ..ir.nodes import Expr, Scalar
+from ..ir.sizes import Size, scalars_of, size
 from ..program.dimensions import Dimension
 from ..program.plan_memory import ALIGNMENT
 from ..program.program import TensorSpec
@@ -72,9 +73,6 @@ class _Length(ctypes.Structure):
 
     _fields_ = (("name", c_char_p), ("most", c_int64), ("multiple", c_int64), ("dropped", c_int))
 
-
-STATE_FULL = -1
-"""`NAME_STATE_FULL` of library.h."""
 
 REFUSED = 100
 """`NAME_REFUSED` of library.h."""
@@ -146,11 +144,13 @@ class LoadedModel(StatefulModel):
                 session.check(numbers)
             sizes = [self._sizes(numbers)] if self._given else []
             status = self._run(self._context, *state, *sizes, _addresses(contiguous), _addresses(rooms))
-            if session is not None and status >= REFUSED:
-                session.lose()
+            if session is not None:
+                session.lengths = self._left(state[0])  # of fewer rows now where a run dropped some and failed then
+                if status >= REFUSED:
+                    session.lose()
             self._check(status, self._library)
             if session is not None:
-                session.take(self._left(state[0]), numbers)
+                session.take(session.lengths, numbers)
             shapes = [self._output_shape(i) for i in range(len(rooms))]
         results = zip(self.outputs, rooms, shapes, strict=True)
         return {t.name: live_part(t, a, shape, out) for t, a, shape in results}
@@ -246,7 +246,13 @@ class LoadedModel(StatefulModel):
         """A state at its place in the memory of a session."""
         place = self._function("state_data", c_void_p, c_void_p, c_int)(c_void_p(ALIGNMENT), number)
         shape = self._function("state", POINTER(_Tensor), c_int)(number).contents.shape[: len(spec.shape)]
-        return replace(spec, offset=place - ALIGNMENT, room=tuple(shape))
+        # Where rows can be dropped, what has none stays as it is.
+        stays = hasattr(self._code, f"{self._prefix}_rewind") and not self._has_rows(spec)
+        return replace(spec, offset=place - ALIGNMENT, room=tuple(shape), stays=stays)
+
+    def _has_rows(self, spec: TensorSpec) -> bool:
+        lengths = {d.scalar for d in self._lengths}
+        return not lengths.isdisjoint(scalars_of(*(n for n in spec.shape if isinstance(n, Expr))))
 
     def _listed(self, kind: str, entry: type[ctypes.Structure]) -> list[Any]:
         """The inputs, outputs or dimensions."""
@@ -261,7 +267,7 @@ class LoadedModel(StatefulModel):
     def _check(self, status: int, file: Path) -> None:
         if status:
             message = self._function("message", c_char_p, c_int)(status).decode()
-            error = StateFullError if status == STATE_FULL else InputError
+            error = StateFullError if status == STATUS_OF["FULL"] else InputError
             raise error(f"{file}: {message}")
 
 

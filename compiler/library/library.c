@@ -68,7 +68,7 @@ const char *name_message(int status) {
       "so many threads cannot be started; source compiled without -fopenmp has one, with -DMODEL_THREADS=N these",
       "this processor lacks instructions that the library was built for: build it with another --cpu",
 /* if SIZED */
-      "sizes that the model was not compiled for: it takes " SIZES_TAKEN,
+      ("sizes that the model was not compiled for: it takes " SIZES_TAKEN),
 /* end */
   };
 /* if STATES */
@@ -171,7 +171,13 @@ int name_set_lengths(void *state, const int64_t *lengths) {
   if (!state || (LENGTHS && !lengths)) return NAME_WRONG_ARGUMENT;
   for (int i = 0; i < LENGTHS; i++)
     if (lengths[i] < 0 || lengths[i] % LengthsOfModel[i].multiple) return NAME_WRONG_ARGUMENT;
-  memset(KeptOf(state), 0, KEPT_BYTES);
+/* if VARIES */
+  for (int i = 0; i < STATES; i++)
+    for (int axis = 0; axis < StatesOfModel[i].rank; axis++) {
+      const int length = StatesOfModel[i].dimensions[axis] - DIMENSIONS;
+      if (length >= 0 && lengths[length] > StatesOfModel[i].shape[axis]) return NAME_WRONG_ARGUMENT;
+    }
+/* end */
   for (int i = 0; i < LENGTHS; i++) KeptOf(state)[i] = lengths[i];
   return NAME_OK;
 }

@@ -80,8 +80,8 @@ typedef struct {
 /* end */
 /* if STATES */
 
-/* How many rows of states there are: as many as `most`, and a multiple of `multiple`, are found by a run. Where `dropped`
-   is not -1 it is the number of the length whose dropped rows this one counts. */
+/* A count of rows that states have: a run begins with at most `most` of them, a multiple of `multiple`, and may leave more.
+   Where `dropped` is not -1 it is the number of another length, of whose rows this one counts those that were dropped. */
 typedef struct {
   const char *name;
   int64_t most, multiple;
@@ -121,14 +121,15 @@ NAME_API int name_input_shape(int number, /*if SIZED: const int64_t *sizes, *//*
 NAME_API size_t name_state_bytes(void);
 NAME_STATE_FUNCTIONS
 
-/* The states, each an array in there that has the shape of name_state, with room for its largest one: rows lie as those of
-   the largest shape do. A dimension of an axis that is name_dimension_count() or more is that length, from 0 on. */
+/* The states, each an array in that memory, which is laid out for the largest shape, `shape` of name_state. Where an entry
+   n of its `dimensions` is name_dimension_count() or more, that axis has the rows of name_state_length(n -
+   name_dimension_count()). The memory is of this library alone: another build may lay it out otherwise. */
 NAME_API int name_state_count(void);
 NAME_API const name_tensor *name_state(int number);
 NAME_API void *name_state_data(void *state, int number);
 
-/* How many lengths there are, each of them, and how many rows the states have, an element for each. Those who write to the
-   arrays of states set the lengths then. */
+/* How many lengths there are, each of them, and how many rows the states have, an element for each. Who writes other rows
+   to the arrays sets the lengths then; NAME_WRONG_ARGUMENT where there is no room for so many. */
 NAME_API int name_length_count(void);
 NAME_API const name_length *name_state_length(int number);
 NAME_API int name_get_lengths(const void *state, int64_t *lengths);

@@ -194,7 +194,6 @@ def _states(prefix: str, ports: Ports) -> list[str]:
     return [
         f"#define STATES {len(ports.program.states)}",
         f"#define STATE_BYTES {states.bytes}",
-        f"#define KEPT_BYTES {states.bytes - states.at}",
         f"#define LENGTHS {len(lengths)}",
         *_tensors(prefix, "States", ports.program.states, ports),
         _table("size_t", "StateOffsets", (s.offset for s in ports.program.states)),

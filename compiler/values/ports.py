@@ -14,6 +14,7 @@ from ..ir.nodes import Scalar
 from ..ir.sizes import shown, value_of
 from ..program.program import Program, TensorSpec
 from ..program.refusals import check_refusals
+from ..program.states import check_room
 from .arrays import check_names, read_input
 from .bind_sizes import bind_sizes
 
@@ -48,12 +49,14 @@ class Ports:
 
     def write(self, inputs: Mapping[str, object], lengths: Mapping[Scalar, int] | None = None) -> None:
         """Copies inputs, and the sizes that they have; `lengths` are those of states. Raises InputError as do
-        `read_inputs` and `bind_sizes`."""
+        `read_inputs`, `bind_sizes` and `check_room`."""
         if type(inputs) is not dict or inputs.keys() != self._names:
             check_names(self._program.inputs, inputs)
         arrays = [p.accepted(inputs[p.spec.name]) for p in self._inputs]
         if self._program.dimensions:
-            for scalar, n in bind_sizes(self._program.dimensions, self._program.inputs, arrays, lengths).items():
+            sizes = bind_sizes(self._program.dimensions, self._program.inputs, arrays, lengths)
+            check_room(self._program.dimensions, sizes)
+            for scalar, n in sizes.items():
                 self._scalars[scalar][0] = n
         for p, a in zip(self._inputs, arrays, strict=True):
             (p.memory[_corner(a.shape)] if p.varies else p.memory)[...] = a
