@@ -171,7 +171,9 @@ def test_the_page_of_the_bundle_shows_labels(page: Page, forest: Site) -> None:
 def run_page(page: Page, site: Site, photograph: str) -> None:
     """Runs the model once on the page of the bundle."""
     page.goto(f"{site.url}bundle/index.html")
-    page.get_by_label("input: a picture").set_input_files(shared_file(f"photos/{photograph}"))
+    chooser = page.get_by_label("input: a picture")
+    assert (chooser.bounding_box() or {"width": 0})["width"] > 200  # with room for the file's name
+    chooser.set_input_files(shared_file(f"photos/{photograph}"))
     page.get_by_label("Runs").evaluate("(field) => (field.value = 1)")  # Firefox may fill behind the old number
     page.get_by_role("button", name="Run").click()
 

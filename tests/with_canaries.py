@@ -45,6 +45,12 @@ def network() -> onnx.ModelProto:
     return model(nodes, {"x": (1, 3, 29, 25)}, ["y"], {name: random(shape) for name, shape in shapes.items()})
 
 
+def flat() -> onnx.ModelProto:
+    """A product and a softmax of one dimension, which WebGL stores in bands."""
+    nodes = [node("MatMul", ["x", "w"], ["z"]), node("Softmax", ["z"], ["y"], axis=0)]
+    return model(nodes, {"x": (64,)}, ["y"], {"w": random((64, 3200))}, 18)
+
+
 def rows() -> onnx.ModelProto:
     """Attention over a varying number of rows, and a mean of them."""
     nodes = [

@@ -117,10 +117,10 @@ def _place(
 
 def _folded(layout: Layout) -> Layout | None:
     """The layout of an image with all of its rows in one dimension; None where some are not written."""
-    *outer, width, channels = layout.physical_shape
+    outer = layout.physical_shape[:-2]
     if sum(n > 1 for n in outer) < 2:
         return layout
-    if list(layout.shape[:-2]) != outer:
+    if layout.shape[:-2] != outer:
         return None
     shape = prod(outer), *layout.shape[-2:]
-    return Layout(shape, (0, 1, 2), ((0, 0),) * 3, (prod(outer), width, channels))
+    return Layout(shape, (0, 1, 2), ((0, 0),) * 3, (prod(outer), *layout.physical_shape[-2:]))

@@ -20,7 +20,7 @@ from webnn_compile.canaries import make_canaries
 from webnn_compile.errors import InputError
 from webnn_compile.program.device_program import DeviceProgram
 from webnn_compile.system.cache import Cache
-from with_canaries import DRIVERS, checked_kernels, network, program_of, rows, wrong_kernels
+from with_canaries import DRIVERS, checked_kernels, flat, network, program_of, rows, wrong_kernels
 
 
 @pytest.mark.parametrize("target", DRIVERS)
@@ -38,6 +38,7 @@ OTHERS: dict[str, tuple[Callable[[], onnx.ModelProto], dict[str, Any]]] = {
     "a decoder with states": (small_decoder, {}),
     "a decoder in float16": (small_decoder, {"precision": "f16"}),
     "quantised": (lambda: quantised("qdq-u8s8"), {}),
+    "one dimension in bands of an image": (flat, {}),
     "sizes that vary": (rows, {"dims": {"n": (1, 2), "rows": (3, 90)}}),
 }
 
