@@ -268,7 +268,7 @@ def _header(prefix: str, program: Program, *, embedded: bool) -> str:
     sizes = {"WEIGHTS": len(program.weights), "PREPARED": program.prepared, "ARENA": program.arena}
     ports = Ports.of(program)
     states = ports.states
-    sizes |= {} if states is None else {"STATE": states.bytes}
+    sizes |= {} if states is None else {"STATE": states.size}
     tensors = [("in", i, t) for i, t in enumerate(program.inputs)]
     tensors += [("out", i, t) for i, t in enumerate(program.outputs)]
     return "\n".join(

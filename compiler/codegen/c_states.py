@@ -63,7 +63,8 @@ class KeptStates:
         return len(self.lengths) + len(self.shared)
 
     @property
-    def bytes(self) -> int:
+    def size(self) -> int:
+        """The memory of a session, in bytes."""
         return self.at + 8 * (self.runs + 2)
 
     @property
@@ -71,7 +72,7 @@ class KeptStates:
         """Whether all states have rows, so that some can be dropped."""
         return bool(self.lengths) and all(self._grows(s) or s.stays for s in self.program.states)
 
-    def number(self, d: Dimension) -> int:
+    def kept_entry(self, d: Dimension) -> int:
         """The entry of a dimension in `kept`."""
         return next(i for i, one in enumerate((*self.lengths, *self.shared)) if one is d)
 
@@ -79,7 +80,7 @@ class KeptStates:
         """Sets the sizes of a run that are lengths of `state`."""
         return [
             f"int64_t *kept = {self._kept('')};",
-            *(f"sizes[{self.entry(d)}] = kept[{self.number(d)}];" for d in self.lengths),
+            *(f"sizes[{self.entry(d)}] = kept[{self.kept_entry(d)}];" for d in self.lengths),
         ]
 
     def begin(self) -> list[str]:
@@ -87,7 +88,7 @@ class KeptStates:
         lost = [f"if ({self._lost}) return {STATUS_OF['LOST']};"] if self._fixed else []
         lines = [*lost, *(line for d in self.lengths for line in self._check(d))]
         for d in self.shared:
-            held = f"kept[{self.number(d)}]"
+            held = f"kept[{self.kept_entry(d)}]"
             lines.append(f"if ({held} && {held} != sizes[{self.entry(d)}] + 1) return {STATUS_OF['OTHER']};")
         lines += [line for d in self.lengths for line in self._drop(d)]
         return [*lines, f"{self._lost} = 1;"] if self._fixed else lines
@@ -96,10 +97,10 @@ class KeptStates:
         """Takes the lengths that a run leaves, by its scalars."""
         return [
             *(
-                f"kept[{self.number(d)}] = {whole_multiple(size_text(_after(d), scalar), d.multiple)};"
+                f"kept[{self.kept_entry(d)}] = {whole_multiple(size_text(_after(d), scalar), d.multiple)};"
                 for d in self.lengths
             ),
-            *(f"kept[{self.number(d)}] = sizes[{self.entry(d)}] + 1;" for d in self.shared),
+            *(f"kept[{self.kept_entry(d)}] = sizes[{self.entry(d)}] + 1;" for d in self.shared),
             f"kept[{self.runs}]++;",
             *([f"{self._lost} = 0;"] if self._fixed else []),
         ]
@@ -108,7 +109,7 @@ class KeptStates:
         """NAME_position and, where rows can be dropped, NAME_rewind."""
         counted = self.lengths[:1]
         dropped = [one for d in counted if (one := dropped_rows(self.lengths, d)) is not None]
-        rows = " + ".join(f"kept[{self.number(d)}]" for d in (*counted, *dropped)) or f"kept[{self.runs}]"
+        rows = " + ".join(f"kept[{self.kept_entry(d)}]" for d in (*counted, *dropped)) or f"kept[{self.runs}]"
         lines = [
             f"int64_t {prefix}_position(const void *state) {{",
             "  if (!state) return 0;",
@@ -126,8 +127,8 @@ class KeptStates:
             f"int {prefix}_rewind(void *state, int64_t rows) {{",
             f"  if (!state) return {STATUS_OF['FEWER']};",
             f"  int64_t *kept = {self._kept('')};",
-            f"  if (rows < 0 || rows > kept[{self.number(d)}]{parts}) return {STATUS_OF['FEWER']};",
-            f"  kept[{self.number(d)}] -= rows;",
+            f"  if (rows < 0 || rows > kept[{self.kept_entry(d)}]{parts}) return {STATUS_OF['FEWER']};",
+            f"  kept[{self.kept_entry(d)}] -= rows;",
             "  return 0;",
             "}",
             "",
@@ -185,8 +186,8 @@ class KeptStates:
                 count, whole = prod(s.extents[:axis]), s.extents[axis] * row
                 place = f"(unsigned char *)state + {s.offset}"
                 yield f"  DropRows({place}, {count}, {whole}, dropped * {row}, stay * {row});"
-        yield f"  kept[{self.number(d)}] = sizes[{size}] = stay;"
-        yield f"  kept[{self.number(dropped)}] = sizes[{gone}] += dropped;"
+        yield f"  kept[{self.kept_entry(d)}] = sizes[{size}] = stay;"
+        yield f"  kept[{self.kept_entry(dropped)}] = sizes[{gone}] += dropped;"
         yield "}"
 
     def _left(self, d: Dimension) -> str:

@@ -57,7 +57,7 @@ class CModel(ProgramModel):
 
     def new_memory(self) -> StateBytes:
         states = self._ports.states
-        return StateBytes(0 if states is None else states.bytes)
+        return StateBytes(0 if states is None else states.size)
 
     def run_in(
         self, session: Session | None, inputs: Mapping[str, object], out: Mapping[str, Array] | None
@@ -91,7 +91,7 @@ class CModel(ProgramModel):
         kept = session.memory.bytes[states.at :].view(np.int64)
         kept[:] = 0
         for d in states.lengths:
-            kept[states.number(d)] = session.lengths[d.scalar] * d.multiple
+            kept[states.kept_entry(d)] = session.lengths[d.scalar] * d.multiple
         return session.memory.bytes
 
 

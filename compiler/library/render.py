@@ -193,7 +193,7 @@ def _states(prefix: str, ports: Ports) -> list[str]:
     texts = ", ".join(map(c_string, STATUSES.values()))
     return [
         f"#define STATES {len(ports.program.states)}",
-        f"#define STATE_BYTES {states.bytes}",
+        f"#define STATE_BYTES {states.size}",
         f"#define LENGTHS {len(lengths)}",
         *_tensors(prefix, "States", ports.program.states, ports),
         _table("size_t", "StateOffsets", (s.offset for s in ports.program.states)),
