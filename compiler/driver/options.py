@@ -41,6 +41,9 @@ GPU_TILES = ("registers", "shared")
 
 CPUS = (*PROCESSORS, "host")
 
+PILLOW = "PIL"
+"""The module of the package pillow."""
+
 PAGES = (".html", ".htm")
 """Suffixes of reports for people."""
 
@@ -181,9 +184,10 @@ class Options:
             self._check_dump(*self.dumped)
         find_linker(self.linker)
         self._check_outputs()
-        for package in self._verifying() if self.verify else ():
-            if importlib.util.find_spec(package) is None:
-                raise InputError(f"--verify needs the package {package}: pip install 'webnn-compile[verify]'")
+        for module, package in self._verifying().items() if self.verify else ():
+            if importlib.util.find_spec(module) is None:
+                option = "--verify with --picture" if module == PILLOW else "--verify"
+                raise InputError(f"{option} needs the package {package}: pip install 'webnn-compile[verify]'")
 
     def _check_checked(self, bundled: tuple[str, ...]) -> None:
         """Checks that a page can compare launches on a GPU."""
@@ -273,10 +277,11 @@ class Options:
             if given and not self.page:
                 raise InputError(f"{option} is for a report that is a page: give --report FILE.html, too")
 
-    def _verifying(self) -> tuple[str, ...]:
-        """The packages that `--verify` requires."""
+    def _verifying(self) -> dict[str, str]:
+        """The modules that `--verify` imports, and the packages that have them."""
         rows = (TARGETS[t] for t in self.targets)
-        return ("onnxruntime", *(t.package for t in rows if isinstance(t, CpuTarget) and t.package is not None))
+        modules = ("onnxruntime", *(t.package for t in rows if isinstance(t, CpuTarget) and t.package is not None))
+        return {name: name for name in modules} | ({PILLOW: "pillow"} if self.pictures else {})
 
     @property
     def dumped(self) -> tuple[str, str] | None:

@@ -11,6 +11,7 @@ import pytest
 from cli.command import SHAPE, contents, network, refused, run
 from onnx import TensorProto, helper
 from onnx_models import model, node, random
+from webnn_compile.driver.options import Options
 
 Build = Callable[[Path], onnx.ModelProto | bytes]
 
@@ -229,6 +230,15 @@ def test_verify_without_its_packages(package: str, path: Path, tmp_path: Path, m
     monkeypatch.setitem(sys.modules, package, None)
     message = rf"--verify needs the package {package}: pip install 'webnn-compile\[verify\]'"
     refused(run(path, "--out", tmp_path / "out", *SHAPE, "--verify"), message)
+
+
+def test_verify_of_pictures_without_pillow(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything is compiled; without pictures nothing needs it."""
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    monkeypatch.setattr("webnn_compile.driver.build.begin", lambda *_: pytest.fail("compiled"))
+    message = r"--verify with --picture needs the package pillow: pip install 'webnn-compile\[verify\]'"
+    refused(run(path, "--out", tmp_path / "out", "--picture", "x=unit", "--verify"), message)
+    Options(verify=True).check()
 
 
 def test_memory_for_compiling(path: Path, tmp_path: Path) -> None:
