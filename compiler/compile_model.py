@@ -26,6 +26,7 @@ from .frontends.model_inputs import DimLike, model_inputs
 from .generation.generating import Generating
 from .ir.memo import forgetting
 from .pictures.formats import FORMATS, FormatLike
+from .pictures.taking_pictures import TakingPictures
 from .sounds.formats import SOUNDS, SoundLike
 from .system.cache import open_cache
 from .system.watch_limits import within
@@ -76,7 +77,7 @@ def compile(
     max_seconds: float | None = None,
     records: str | Path | Sequence[str | Path] = (),
     for_device: str | None = None,
-) -> CompiledModel | RemoteModel | Answering | TakingText | Generating:
+) -> CompiledModel | RemoteModel | Answering | TakingPictures | TakingText | Generating:
     """A model that runs in this process, or in a tab: `compile(...).run({name: array}) -> {name: array}`.
 
     `target`: "native" (this CPU), "c" (the same through a C compiler), "wasm", "wasm-relaxed" and "wasm-signed"
@@ -90,7 +91,8 @@ def compile(
     `signature` is the one to take of a TFLite model or a SavedModel that has several. `operators` are those that you
     define, as --ops reads them: files of Python, which are executed, and functions that `webnn_compile.custom.operator`
     decorates. `pictures` are formats of inputs that pictures fill: names of FORMATS, or objects of JSON as --picture
-    reads them; such an input is int32 [height, width] then, words of red, green, blue and alpha, red lowest. `sounds`
+    reads them; such an input is uint8 [height, width, 4] then, of red, green, blue and alpha, which is not read, uint8
+    [height, width, 3] without it, or int32 [height, width], words of these four bytes, red lowest. `sounds`
     are those of inputs that sounds fill, as --sound reads them: float32 [samples] then, of one channel at the format's
     rate (`webnn_compile.sounds.prepare.samples_of` makes such). `answers`, as --answer has them, are what runs return
     in place of outputs, with `labels`: a file, or a list. `text` is a tokenizer.json, as --text has it (extra
@@ -143,10 +145,14 @@ def compile(
         optimised = optimise_model(import_graph(source, work), work)
         compiled = compile_remote(target, optimised, work) if remote else row.compile(row.lower(optimised, work), work)
     work.cache.trim()
+    taken = {p.value.name for p in work.pictures}
     if work.generation:
-        return Generating(compiled, work.generation[0], options.text)
+        decoder = TakingPictures(compiled, taken) if taken else compiled
+        return Generating(decoder, work.generation[0], options.text)
     answering = Answering(compiled, work.answers) if work.answers else compiled
-    return TakingText(answering, work.text[0]) if work.text else answering
+    # Outside of answers, which read the sizes of pictures from the words.
+    taking = TakingPictures(answering, taken) if taken else answering
+    return TakingText(taking, work.text[0]) if work.text else taking
 
 
 @overload

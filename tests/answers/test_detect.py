@@ -121,8 +121,9 @@ def test_labels_that_a_family_is_published_with(preset: str, classes: int, names
 def test_boxes_are_in_the_picture() -> None:
     """A stretched one, twice as wide and half as high."""
     compiled = webnn_compile.compile(detector("ssd"), pictures={"x": "unit"}, answers=["detect=ssd"])
-    (found,) = compiled.run({"x": np.zeros((ROWS // 2, 2 * COLUMNS), np.int32)}).values()
-    check(found, "ssd", DETECTORS.named["ssd"], (2, 0.5))
+    for form, dtype in (((), np.int32), ((3,), np.uint8), ((4,), np.uint8)):
+        (found,) = compiled.run({"x": np.zeros((ROWS // 2, 2 * COLUMNS, *form), dtype)}).values()
+        check(found, "ssd", DETECTORS.named["ssd"], (2, 0.5))
 
 
 @pytest.mark.parametrize(("boxes", "order"), [("centre", [0, 1, 2, 3]), ("corners-yx", [3, 2, 1, 0])])

@@ -135,6 +135,49 @@ def test_names(target: str) -> None:
     np.testing.assert_allclose(got, want, rtol=1e-5)
 
 
+@pytest.mark.parametrize("target", ["native", "wasm"])
+def test_arrays_of_bytes(target: str) -> None:
+    """With alpha or without, also such as lie with gaps: what words give, by the model and what its sessions share."""
+    compiled = webnn_compile.compile(identity((1, 3, 8, 8)), target, pictures={"x": "unit"})
+    words = words_of((20, 30))
+    want = compiled.run({"x": words})["y"]
+    rgba = words.view(np.uint8).reshape(20, 30, 4)
+    for picture in (rgba, rgba[..., :3], np.asfortranarray(rgba), np.asarray(Image.fromarray(rgba).convert("RGB"))):
+        np.testing.assert_array_equal(compiled.run({"x": picture})["y"], want)
+    room = np.zeros_like(want)
+    assert compiled.run({"x": rgba}, out={"y": room})["y"] is room
+    np.testing.assert_array_equal(room, want)
+
+
+def test_arrays_of_bytes_with_states_and_answers() -> None:
+    nodes = [node("ReduceMean", ["x"], ["m"], axes=[1, 2, 3], keepdims=0), node("Add", ["h", "m"], ["h2"])]
+    proto = model([*nodes, node("Neg", ["h2"], ["y"])], {"x": (1, 3, 8, 8), "h": (1,)}, ["y", "h2"], opset=13)
+    compiled = webnn_compile.compile(proto, pictures={"x": "unit"}, states=["h=h2"])
+    picture = np.full((5, 4, 3), 255, np.uint8)
+    session = compiled.session()
+    assert [session.run({"x": picture})["y"].item() for _ in range(2)] == [-1, -2]
+    assert session.fork().run({"x": picture})["y"].item() == -3
+    assert compiled.run({"x": picture})["y"].item() == -1
+
+
+@pytest.mark.parametrize(
+    ("given", "got"),
+    [
+        (np.zeros((4, 5), np.uint8), r"uint8\[4, 5\]"),
+        (np.zeros((4, 5, 2), np.uint8), r"uint8\[4, 5, 2\]"),
+        (np.zeros((1, 3, 8, 8), np.float32), r"float32\[1, 3, 8, 8\]"),
+        (Image.new("RGB", (5, 4)), "Image"),
+    ],
+    ids=str,
+)
+def test_arrays_that_are_no_pictures(given: Any, got: str) -> None:
+    compiled = webnn_compile.compile(identity((1, 3, 8, 8)), pictures={"x": "unit"})
+    with pytest.raises(
+        InputError, match=rf"input 'x': expected a picture, an array uint8\[height, width, 4\].*got {got}$"
+    ):
+        compiled.run({"x": given})
+
+
 def test_mistakes() -> None:
     with pytest.raises(InputError, match="--picture image: the model has no such input; it has x"):
         webnn_compile.compile(identity((1, 3, 8, 8)), pictures={"image": "unit"})
