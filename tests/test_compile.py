@@ -273,8 +273,8 @@ def test_unsupported_operator() -> None:
 @pytest.mark.parametrize(
     ("feeds", "reason"),
     [
-        ({}, r"inputs \['x'\]: expected exactly \['x'\], got \[\]"),
-        ({"x": np.zeros((2, 3), np.float32), "z": np.zeros(1)}, r"inputs \['z'\]: expected exactly \['x'\]"),
+        ({}, "input 'x' is missing"),
+        ({"x": np.zeros((2, 3), np.float32), "z": np.zeros(1)}, "no input 'z'; the model has 'x'"),
         ({"x": np.zeros((3, 2), np.float32)}, r"input 'x': expected float32\[2, 3\], got float32\[3, 2\]"),
         ({"x": np.zeros((2, 3))}, r"input 'x': expected float32\[2, 3\], got float64\[2, 3\]"),
     ],

@@ -310,7 +310,7 @@ def test_wrong_inputs_are_refused_before_anything_is_computed(target: str) -> No
         ({"x": random((8, 5))}, r"input 'x': expected float32\[n, 4\], got float32\[8, 5\]"),
         ({"x": random((8, 4, 1))}, r"input 'x': expected float32\[n, 4\], got float32\[8, 4, 1\]"),
         ({"x": random((8, 4), 0, np.float64)}, r"input 'x': expected float32\[n, 4\], got float64\[8, 4\]"),
-        ({"y": random((8,))}, r"expected exactly \['x', 'z'\], got \['x', 'y', 'z'\]"),
+        ({"y": random((8,))}, "no input 'y'; the model has 'x', 'z'"),
     ]
     for change, message in wrong:
         with pytest.raises(WebnnCompileError, match=message):

@@ -35,6 +35,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+MISSING = {
+    "models": "Give the file of a model, as in webnn-compile model.onnx --out bundle/",
+    "out": "Give the folder to write, as in --out bundle/",
+}
+"""By parameter what to do where it is missing."""
 LIST = "list"
 """Value of `--dump` that lists the names of the stages."""
 
@@ -44,7 +49,7 @@ def _needed(ctx: click.Context, param: click.Parameter, value: T) -> T:
     reads = ctx.params.get("inspect") or ctx.params.get("check_signature")
     listed = ctx.params.get("dump") == LIST or (reads and param.name == "out")
     if not value and not listed:
-        raise click.MissingParameter(ctx=ctx, param=param)
+        raise click.MissingParameter(MISSING[param.name or ""], ctx=ctx, param=param)
     return value
 
 

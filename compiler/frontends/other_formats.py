@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 FROM_PYTORCH = "export the model to ONNX, with torch.onnx.export(model, inputs, 'model.onnx')"
-TO_ONNX = f"{FROM_PYTORCH} in PyTorch; save it as a SavedModel in TensorFlow, and give its folder"
+TO_ONNX = f"{FROM_PYTORCH} in PyTorch, or give the folder of a SavedModel of TensorFlow"
 _FROM_TREES = "convert it to ONNX, with onnxmltools.convert_"
 _FROM_SCIKIT = "convert it to ONNX, with skl2onnx.to_onnx(model, examples)"
 

@@ -26,13 +26,18 @@ def read_inputs(specs: Sequence[TensorSpec], inputs: Mapping[str, object]) -> li
 
 
 def check_names(specs: Sequence[TensorSpec], inputs: Mapping[str, object]) -> None:
-    """InputError unless `inputs` are those of `specs`."""
+    """InputError unless `inputs` are those of `specs`, by name."""
     if not isinstance(inputs, Mapping):
         raise InputError(f"inputs are a mapping of names to arrays, not {type(inputs).__name__}")
     expected = {s.name for s in specs}
-    wrong = sorted(set(inputs) ^ expected, key=str)
-    if wrong:
-        raise InputError(f"inputs {wrong}: expected exactly {sorted(expected)}, got {sorted(inputs, key=str)}")
+    if unknown := sorted(inputs.keys() - expected, key=str):
+        raise InputError(f"no {_named(unknown)}; the model has {', '.join(map(repr, sorted(expected))) or 'none'}")
+    if missing := sorted(expected - inputs.keys()):
+        raise InputError(f"{_named(missing)} {'is' if len(missing) == 1 else 'are'} missing")
+
+
+def _named(names: Sequence[object]) -> str:
+    return f"{'input' if len(names) == 1 else 'inputs'} {', '.join(map(repr, names))}"
 
 
 def check_type(spec: TensorSpec, dtype: object, shape: tuple[int, ...]) -> None:

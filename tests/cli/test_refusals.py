@@ -49,7 +49,7 @@ def misfit(_: Path) -> onnx.ModelProto:
 
 
 BAD_MODELS: Mapping[str, tuple[Build, str]] = {
-    "no ONNX": (lambda _: b"once upon a time", r"bad\.onnx is not an ONNX model; give a file exported to ONNX"),
+    "no ONNX": (lambda _: b"once upon a time", r"bad\.onnx is not an ONNX model; export the model to ONNX, with"),
     "a web page": (lambda _: b"<!DOCTYPE html>", r"is not an ONNX model but a text file.*download the model again"),
     "empty": (lambda _: b"", r"bad\.onnx is empty; export or download the model again"),
     "truncated": (lambda _: network().SerializeToString()[:500], r"bad\.onnx is truncated or damaged: .* 500 bytes"),
@@ -170,8 +170,8 @@ def test_shape_that_does_not_fit(shape: str, message: str, path: Path, tmp_path:
 def test_missing_model_and_arguments(tmp_path: Path) -> None:
     out = tmp_path / "out"
     refused(run(tmp_path / "none.onnx", "--out", out), r"none\.onnx: there is no such file; check the path")
-    refused(run("--out", out), r"Missing argument 'MODEL...'")
-    refused(run(tmp_path / "net.onnx"), r"Missing option '--out'")
+    refused(run("--out", out), r"Missing argument 'MODEL\.\.\.'\. Give the file of a model")
+    refused(run(tmp_path / "net.onnx"), r"Missing option '--out'\. Give the folder to write, as in --out bundle/")
     refused(run(tmp_path, "--out", out), r"is a folder without a model; give a folder that holds saved_model")
 
 

@@ -14,6 +14,11 @@ from webnn_compile.errors import InputError, UnsupportedError
 from webnn_compile.frontends.model_inputs import ModelInputs
 from webnn_compile.frontends.onnx import import_model
 
+NO_ONNX = (
+    r"is not an ONNX model; export the model to ONNX, with torch\.onnx\.export\(model, inputs, 'model\.onnx'\) in "
+    r"PyTorch, or give the folder of a SavedModel of TensorFlow$"
+)
+
 
 def relu() -> onnx.ModelProto:
     return model([node("Relu", ["x"], ["y"], "relu")], {"x": [2]}, ["y"])
@@ -52,8 +57,8 @@ def test_empty_file(tmp_path: Path) -> None:
         (b"\x1c\0\0\0ORTM rest", "but a model in onnxruntime's own format"),
         (b"\n <!DOCTYPE html><html></html>", "but a text file, perhaps a web page"),
         (b"version https://git-lfs.github.com/spec/v1\n", "but a Git LFS pointer"),
-        (b"just some words", "is not an ONNX model; give a file exported to ONNX"),
-        (bytes(100), "is not an ONNX model; give a file exported to ONNX"),
+        (b"just some words", NO_ONNX),
+        (bytes(100), NO_ONNX),
     ],
 )
 def test_other_formats(data: bytes, what: str) -> None:

@@ -84,4 +84,4 @@ def _parse(data: bytes, name: str) -> onnx.ModelProto:
             f"{name} is truncated or damaged: it starts like an ONNX model, but its {len(data)} bytes are not a whole "
             "one; export or download it again"
         )
-    raise InputError(f"{name} is not an ONNX model; give a file exported to ONNX, or {TO_ONNX}")
+    raise InputError(f"{name} is not an ONNX model; {TO_ONNX}")
