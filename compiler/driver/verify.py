@@ -110,7 +110,7 @@ class Reference:
         try:
             import onnxruntime
         except ImportError:
-            raise InputError("--verify needs onnxruntime: pip install webnn-compile[verify]") from None
+            raise InputError("--verify needs the package onnxruntime: pip install 'webnn-compile[verify]'") from None
         levels = onnxruntime.GraphOptimizationLevel
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3

@@ -73,8 +73,8 @@ def _from_hub(address: str, phase: Phase) -> Path:
         from huggingface_hub import hf_hub_download
     except ImportError:
         raise InputError(
-            f"{address}: pip install webnn-compile[hub], or give https://huggingface.co/{match[1]}/resolve/"
-            f"{match[2] or 'main'}/{match[3]}"
+            f"{address} needs the package huggingface-hub: pip install 'webnn-compile[hub]', or give "
+            f"https://huggingface.co/{match[1]}/resolve/{match[2] or 'main'}/{match[3]}"
         ) from None
 
     def fetch(name: str) -> Path:

@@ -41,7 +41,7 @@ class WasmInstance:
         except ImportError:
             raise InputError(
                 "running a WebAssembly module outside a browser needs the package wasmtime: "
-                "pip install webnn-compile[verify]"
+                "pip install 'webnn-compile[verify]'"
             ) from None
         config = wasmtime.Config()
         config.wasm_simd = True

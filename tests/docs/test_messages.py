@@ -27,6 +27,12 @@ def test_a_source_has_the_message(message: str) -> None:
     assert re.search(r"[^\n]{0,99}".join(re.escape(part.strip()) for part in parts), sources()), message
 
 
+def test_shells_take_the_commands_of_messages() -> None:
+    """Brackets are patterns of files in zsh, which refuses one that fits none."""
+    assert re.findall(r"pip install '?webnn-compile\[", sources())
+    assert not re.findall(r"pip install webnn-compile\[.{9}", sources())
+
+
 @pytest.mark.parametrize("code", sorted(set(re.findall(r"\[([a-z]+(?:, [a-z]+)*)\]$", PAGE, re.M))))
 def test_codes_are_those_of_the_runtime(code: str) -> None:
     types = (ROOT / "runtime-js" / "model.d.ts").read_text()

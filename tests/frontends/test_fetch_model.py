@@ -273,7 +273,8 @@ def test_of_the_hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_the_hub_needs_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(
-        InputError, match=r"pip install webnn-compile\[hub\], or give https://huggingface.co/a/b/resolve/v1/"
+        InputError,
+        match=r"needs the package huggingface-hub: pip install 'webnn-compile\[hub\]', or give https://huggingface.co/a/b/resolve/v1/",
     ):
         located("hf://a/b@v1/onnx/net.onnx")
     with pytest.raises(InputError, match=r"write hf://owner/name/path/of/model.onnx"):

@@ -126,7 +126,9 @@ def test_without_pytorch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     monkeypatch.setitem(sys.modules, "onnxscript", None)
     path = tmp_path / "net.pt2"
     path.write_bytes(b"PK\x03\x04 rest")
-    with pytest.raises(InputError, match=r"models of PyTorch need \w+: pip install webnn-compile\[torch\], or export"):
+    with pytest.raises(
+        InputError, match=r"models of PyTorch need the package \w+: pip install 'webnn-compile\[torch\]', or export"
+    ):
         webnn_compile.compile(path)
 
 

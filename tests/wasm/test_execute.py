@@ -31,7 +31,7 @@ def test_memory_is_writable_and_outlives_its_instance() -> None:
 
 def test_missing_wasmtime_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "wasmtime", None)
-    with pytest.raises(InputError, match=r"pip install webnn-compile\[verify\]"):
+    with pytest.raises(InputError, match=r"pip install 'webnn-compile\[verify\]'"):
         WasmInstance(b"", pages=1, relaxed=False)
 
 

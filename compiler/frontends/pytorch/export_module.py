@@ -88,8 +88,8 @@ def _torch() -> Any:
         import torch.onnx
     except ImportError as error:
         raise InputError(
-            f"models of PyTorch need {error.name}: pip install webnn-compile[torch], or export the model to ONNX where "
-            "PyTorch is installed"
+            f"models of PyTorch need the package {error.name}: pip install 'webnn-compile[torch]', or export the model "
+            "to ONNX where PyTorch is installed"
         ) from None
     return torch
 
