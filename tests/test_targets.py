@@ -140,4 +140,6 @@ def test_targets_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "bundle, Python, tune" in lines["webgpu"]
     assert "bundle" not in lines["opencl"]
     assert "no: there is [no] device; buy one" in done.stdout
+    assert done.stdout.splitlines()[0].rstrip().endswith("run from Python here")
+    assert "bundles for webgpu, webgl, wasm need no extra" in done.stdout
     assert all(row.about for row in TARGETS.values())

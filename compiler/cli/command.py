@@ -210,7 +210,7 @@ def _needed(ctx: click.Context, param: click.Parameter, value: T) -> T:
     is_eager=True,
     expose_value=False,
     callback=lambda ctx, _, wanted: _list_targets(ctx) if wanted else None,
-    help="Say what models can be compiled for, and what of it runs here, and exit.",
+    help="Say what models can be compiled for, and which targets run from Python here, and exit.",
 )
 @DEBUG
 @click.version_option(package_name="webnn-compile")
