@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,10 +58,10 @@ def _facts(card: ModelCard) -> Iterator[tuple[str, str]]:
         yield "States", f"{states}: kept between runs; --state none leaves them inputs and outputs"
     names = dict.fromkeys(str(d) for port in card.inputs for d in port.shape or () if not isinstance(d, int) and d)
     if names:
-        yield (
-            "Free sizes",
-            f"{', '.join(names)}: --dim NAME=SIZE fixes one, --dim NAME=LEAST..MOST leaves it to each run",
-        )
+        fixed = " ".join(f"--dim {shlex.quote(f'{name}=1')}" for name in names)
+        left = f"--dim {shlex.quote(f'{next(iter(names))}=1..8')}"
+        fix, one = ("fixes it", "it") if len(names) == 1 else ("fix them", "one")
+        yield "Free sizes", f"{', '.join(names)}: {fixed} {fix}, {left} leaves {one} to each run"
 
 
 def _shape(port: Port) -> str:

@@ -34,13 +34,23 @@ def test_of_onnx(tmp_path: Path) -> None:
     assert f"Written by exporter, opset {proto.opset_import[0].version}" in found
     assert "Weights 300 bytes of int8, 48 bytes of float32" in found
     assert "Input x: float32[batch, 3]" in found
-    assert "Free sizes batch: --dim NAME=SIZE fixes one, --dim NAME=LEAST..MOST leaves it to each run" in found
+    assert "Free sizes batch: --dim batch=1 fixes it, --dim batch=1..8 leaves it to each run" in found
     assert found[found.index("operator nodes targets") + 1 :] == [
         "MatMul 1 all",
         "Relu 1 all",
         "Nothing 1 not supported",
     ]
     assert [p.name for p in tmp_path.iterdir()] == ["net.onnx"]
+
+
+def test_free_sizes_are_named(tmp_path: Path) -> None:
+    """Each as an option that can be copied."""
+    proto = model([node("Relu", ["x"], ["y"])], {"x": ["N", "side length", 3]}, ["y"])
+    onnx.save(proto, tmp_path / "net.onnx")
+    result = run(tmp_path / "net.onnx", "--inspect")
+    assert "Free sizes N, side length: --dim N=1 --dim 'side length=1' fix them, --dim N=1..8 leaves one" in " ".join(
+        lines(result)
+    )
 
 
 def test_of_tflite(tmp_path: Path) -> None:
