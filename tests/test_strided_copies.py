@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from webnn_compile.codegen.c_ports import Ports, functions
+from webnn_compile.codegen.c_ports import Ports
+from webnn_compile.codegen.c_sizes import functions
 from webnn_compile.dtypes import I16
 from webnn_compile.ir.nodes import Scalar
 from webnn_compile.program.dimensions import Dimension

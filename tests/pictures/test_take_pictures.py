@@ -168,7 +168,7 @@ def test_arrays_of_bytes_with_states_and_answers() -> None:
         (np.zeros((1, 3, 8, 8), np.float32), r"float32\[1, 3, 8, 8\]"),
         (Image.new("RGB", (5, 4)), "Image"),
     ],
-    ids=str,
+    ids=["two dimensions", "two channels", "floats", "an image of Pillow"],
 )
 def test_arrays_that_are_no_pictures(given: Any, got: str) -> None:
     compiled = webnn_compile.compile(identity((1, 3, 8, 8)), pictures={"x": "unit"})
