@@ -147,5 +147,5 @@ def test_tokens(target: str) -> None:
         wanted.append(int(reference.run(ids, hidden)[0, -1].argmax()))
         ids = np.array([wanted[-1:]])
     assert list(made.generate([1, 2, 3], max_tokens=20, inputs={"hidden": hidden})) == wanted
-    with pytest.raises(InputError, match="inputs \\['hidden'\\]: expected"):
+    with pytest.raises(InputError, match="input 'hidden' is missing"):
         list(made.generate([1], max_tokens=2))
