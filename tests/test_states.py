@@ -141,7 +141,7 @@ def test_a_run_beyond_the_capacity_computes_nothing(target: str) -> None:
     model.run({"x": x})
 
 
-@pytest.mark.parametrize("target", ["native", "wasm"])
+@pytest.mark.parametrize("target", ["native", "wasm", "webgl", "opencl", "c"])
 def test_a_full_state_is_told_before_inputs_that_follow_it_are_copied(target: str) -> None:
     """Their memory has room for no more rows than the state."""
     need_driver(target)

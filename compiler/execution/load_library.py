@@ -225,7 +225,7 @@ class LoadedModel(StatefulModel):
         )
 
     def _lengths_of_states(self) -> tuple[Dimension, ...]:
-        """The library alone knows what a run leaves of them: here it is what it found."""
+        """The lengths of states, each with its own value as what a run leaves: the library computes that."""
         count = self._function("length_count", c_int)()
         get = self._function("state_length", POINTER(_Length), c_int)
         lengths = [get(i).contents for i in range(count)]

@@ -15,7 +15,7 @@ from ..ir.nodes import Expr, Scalar
 from ..ir.sizes import scalars_of, value_of
 from ..program.dimensions import Dimension
 from ..program.program import Program, TensorSpec
-from ..program.states import check_room, lengths_after, lengths_at_start, rows_ever, within_window
+from ..program.states import lengths_after, lengths_at_start, rows_ever, within_window
 from ..values.arrays import read_inputs
 from ..values.bind_sizes import bind_sizes
 from ..values.ports import check_out
@@ -152,7 +152,6 @@ class Session:
         """Whether a run with these sizes begins with other `lengths` now: rows were dropped, for which it would not
         find room. Raises InputError where it cannot begin."""
         self.check(scalars)
-        check_room(self._dimensions, {d.scalar: scalars[d.scalar] for d in self._dimensions})
         others = self._drop_rows(within_window(self._dimensions, scalars))
         self.lose()
         return others

@@ -11,7 +11,6 @@ from ..ir.nodes import Scalar
 from ..ir.sizes import shown
 from ..program.program import Program, TensorSpec, read_tensor, write_tensor
 from ..program.refusals import check_refusals
-from ..program.states import check_room
 from .bind_sizes import bind_sizes
 from .dlpack import CPU, FAULTS, Exchanged
 
@@ -53,10 +52,9 @@ def write_inputs(
     arena: Array, program: Program, inputs: Mapping[str, object], lengths: Mapping[Scalar, int] | None = None
 ) -> None:
     """Copies them, and the sizes that they have, to their offsets in `arena` (uint8); `lengths` are those of states.
-    Raises InputError as do `read_inputs`, `bind_sizes` and `check_room`."""
+    Raises InputError as do `read_inputs` and `bind_sizes`."""
     arrays = read_inputs(program.inputs, inputs)
     sizes = bind_sizes(program.dimensions, program.inputs, arrays, lengths)
-    check_room(program.dimensions, sizes)
     for scalar, n in sizes.items():
         arena[program.scalars[scalar] :][:4].view(np.int32)[0] = n
     for spec, a in zip(program.inputs, arrays, strict=True):

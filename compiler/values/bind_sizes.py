@@ -12,6 +12,7 @@ from ..ir.nodes import Expr, Scalar
 from ..ir.sizes import Size, scalars_of, shown, value_of
 from ..program.dimensions import Dimension
 from ..program.program import TensorSpec
+from ..program.states import check_room
 
 Array = np.ndarray
 
@@ -26,7 +27,8 @@ def bind_sizes(
     states are `lengths`.
 
     Raises InputError where an array does not fit the input's shape, where two of them bind a size to different values,
-    and where a size is out of its range.
+    and where a size is out of its range; StateFullError where the states have no room: inputs whose shapes follow
+    their lengths would have none, either.
     """
     numbers: dict[Scalar, int] = dict(lengths or {})
     by: dict[Scalar, str] = dict.fromkeys(numbers, "what runs before have left")
@@ -56,6 +58,8 @@ def bind_sizes(
                 f"input {spec.name!r}: expected {spec.dtype}{shown(spec.shape)}, here {list(expected)} "
                 f"({_told(spec.shape, named, numbers, by)}), got {array.dtype}{list(array.shape)}"
             )
+    if lengths is not None:
+        check_room(dimensions, numbers)
     return numbers
 
 

@@ -14,7 +14,6 @@ from ..ir.nodes import Scalar
 from ..ir.sizes import shown, value_of
 from ..program.program import Program, TensorSpec
 from ..program.refusals import check_refusals
-from ..program.states import check_room
 from .arrays import check_names, read_input
 from .bind_sizes import bind_sizes
 
@@ -49,14 +48,12 @@ class Ports:
 
     def write(self, inputs: Mapping[str, object], lengths: Mapping[Scalar, int] | None = None) -> None:
         """Copies inputs, and the sizes that they have; `lengths` are those of states. Raises InputError as do
-        `read_inputs`, `bind_sizes` and `check_room`."""
+        `read_inputs` and `bind_sizes`."""
         if type(inputs) is not dict or inputs.keys() != self._names:
             check_names(self._program.inputs, inputs)
         arrays = [p.accepted(inputs[p.spec.name]) for p in self._inputs]
         if self._program.dimensions:
-            sizes = bind_sizes(self._program.dimensions, self._program.inputs, arrays, lengths)
-            check_room(self._program.dimensions, sizes)
-            for scalar, n in sizes.items():
+            for scalar, n in bind_sizes(self._program.dimensions, self._program.inputs, arrays, lengths).items():
                 self._scalars[scalar][0] = n
         for p, a in zip(self._inputs, arrays, strict=True):
             (p.memory[_corner(a.shape)] if p.varies else p.memory)[...] = a

@@ -14,16 +14,13 @@ import numpy as np
 import onnx
 import pytest
 import webnn_compile
-from cli.command import run
+from library_builds import CHECK, SANITIZED, SOURCES, STRICT, build_library, write_library
 from onnx import TensorProto, helper
 from onnx_models import Array, assert_close, model, node, onnxruntime_results, random
 from webnn_compile.errors import InputError
 from webnn_compile.execution.native_model import NativeModel
 from webnn_compile.library.render import render_library
 
-STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-unknown-pragmas")
-SOURCES = ("net.c", "net_library.c")
-SANITIZED = ("-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 
 Feeds = dict[str, Array]
@@ -126,20 +123,15 @@ SAMPLES: dict[str, Callable[[], Sample]] = {
 
 
 def written(sample: Sample, target: str, folder: Path) -> Path:
-    onnx.save(sample.proto, folder / "net.onnx")
-    dims = [word for d in sample.dims for word in ("--dim", d)]
-    done = run(folder / "net.onnx", "--out", folder / "lib", "--targets", target, *dims)
-    assert done.exit_code == 0, done.output
-    return folder / "lib"
+    return write_library(sample.proto, target, folder, *options_of(sample))
 
 
 def built(sample: Sample, target: str, folder: Path) -> Path:
-    """A folder with the shared library."""
-    out = written(sample, target, folder)
-    if target == "c":
-        shared = ["cc", *STRICT, "-O1", "-fopenmp", "-shared", "-fPIC", *SOURCES, "-o", "libnet.so", "-lm"]
-        subprocess.run(shared, cwd=out, check=True)
-    return out
+    return build_library(sample.proto, target, folder, *options_of(sample))
+
+
+def options_of(sample: Sample) -> list[str]:
+    return [word for d in sample.dims for word in ("--dim", d)]
 
 
 @pytest.mark.parametrize("target", ["native", "c"])
@@ -308,7 +300,7 @@ def test_c_under_sanitizers(name: str, tmp_path: Path) -> None:
     sample = SAMPLES[name]()
     folder = written(sample, "c", tmp_path)
     (folder / "main.c").write_text(C_PROGRAM)
-    check_program(sample, folder, ["cc", *STRICT, *SANITIZED, "main.c", *SOURCES, "-lm"])
+    check_program(sample, folder, ["cc", "-std=c99", *STRICT, *SANITIZED, "main.c", *SOURCES, "-lm"])
 
 
 @pytest.mark.parametrize("name", PROGRAMS[:2])
@@ -323,20 +315,14 @@ def test_cpp(name: str, tmp_path: Path) -> None:
     check_program(sample, folder, ["c++", *strict, "main.cpp", "-L.", "-lnet", "-Wl,-rpath,$ORIGIN"])
 
 
-STATUSES = r"""
+STATUSES = (
+    r"""
 #include "net_library.h"
 #include <stdio.h>
 #include <string.h>
-
-#define CHECK(call, expected) \
-  do { \
-    int found = call; \
-    if (found != NET_##expected) { \
-      printf("line %d: %s\n", __LINE__, net_message(found)); \
-      return 1; \
-    } \
-  } while (0)
-
+"""
+    + CHECK
+    + r"""
 int main(void) {
   net_model *model;
   net_context *context;
@@ -377,6 +363,7 @@ int main(void) {
   return 0;
 }
 """
+)
 
 
 @pytest.mark.parametrize("target", ["native", "c"])
@@ -385,7 +372,9 @@ def test_statuses(target: str, tmp_path: Path) -> None:
     folder = built(attention(), target, tmp_path)
     (folder / "main.c").write_text(STATUSES)
     subprocess.run(
-        ["cc", *STRICT, "main.c", "-L.", "-lnet", "-Wl,-rpath,$ORIGIN", "-o", "main"], cwd=folder, check=True
+        ["cc", "-std=c99", *STRICT, "main.c", "-L.", "-lnet", "-Wl,-rpath,$ORIGIN", "-o", "main"],
+        cwd=folder,
+        check=True,
     )
     done = subprocess.run(["./main"], cwd=folder, capture_output=True, text=True)
     takes = "sizes that the model was not compiled for: it takes B: 1..3; S: 1..17; P: 0..4,multiple=2"
@@ -402,7 +391,9 @@ def test_an_element_that_is_no_such_size(tmp_path: Path) -> None:
     sample = element()
     folder = written(sample, "c", tmp_path)
     (folder / "main.c").write_text(C_PROGRAM)
-    subprocess.run(["cc", *STRICT, "-DSIZED", "main.c", *SOURCES, "-lm", "-o", "main"], cwd=folder, check=True)
+    subprocess.run(
+        ["cc", "-std=c99", *STRICT, "-DSIZED", "main.c", *SOURCES, "-lm", "-o", "main"], cwd=folder, check=True
+    )
     (folder / "in0").write_bytes(bytes(144))
     (folder / "in1").write_bytes(np.int64(4).tobytes())
     done = subprocess.run(["./main", "5"], cwd=folder, capture_output=True, text=True)

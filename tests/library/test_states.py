@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import pytest
 import webnn_compile
-from cli.command import run
+from library_builds import CHECK, SANITIZED, STRICT, build_library, write_library
 from onnx_models import assert_close, model, node, random
 from state_rows import ROWS, Row
 from webnn_compile.errors import InputError
@@ -20,8 +20,6 @@ from webnn_compile.program.states import StateFullError
 from windowed_decoder import MOST, SMALL, passed, sentence
 from windowed_decoder import ROWS as WINDOW
 
-STRICT = ("-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-unknown-pragmas")
-SANITIZED = ("-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 
 KINDS = [
@@ -37,24 +35,6 @@ KINDS = [
 GROWING = KINDS[1]
 
 
-def written(proto: onnx.ModelProto, target: str, folder: Path, *options: str) -> Path:
-    onnx.save(proto, folder / "net.onnx")
-    done = run(folder / "net.onnx", "--out", folder / "lib", "--targets", target, *options)
-    assert done.exit_code == 0, done.output
-    return folder / "lib"
-
-
-def built(proto: onnx.ModelProto, target: str, folder: Path, *options: str) -> Path:
-    """A folder with the shared library."""
-    out = written(proto, target, folder, *options)
-    if target == "c":
-        sources = ("net.c", "net_library.c", "-o", "libnet.so", "-lm")
-        subprocess.run(
-            ["cc", "-std=c99", *STRICT, "-O1", "-fopenmp", "-shared", "-fPIC", *sources], cwd=out, check=True
-        )
-    return out
-
-
 def options_of(row: Row) -> list[str]:
     dims = [f"{d}={n[0]}..{n[1]}" if isinstance(n, tuple) else f"{d}={n}" for d, n in row.dims.items()]
     return [word for d in dims for word in ("--dim", d)] + [word for s in row.pairs for word in ("--state", s)]
@@ -63,7 +43,7 @@ def options_of(row: Row) -> list[str]:
 @pytest.mark.parametrize("target", ["native", "c"])
 @pytest.mark.parametrize("row", KINDS, ids=lambda r: r.name)
 def test_python(row: Row, target: str, tmp_path: Path) -> None:
-    loaded = webnn_compile.load(built(row.model, target, tmp_path, *options_of(row)), threads=2)
+    loaded = webnn_compile.load(build_library(row.model, target, tmp_path, *options_of(row)), threads=2)
     sessions, every = [loaded, loaded.session()], [row.runs(8, seed) for seed in range(2)]
     for _ in range(8):
         for session, runs in zip(sessions, every, strict=True):
@@ -79,7 +59,7 @@ def test_python(row: Row, target: str, tmp_path: Path) -> None:
 
 def test_sessions_of_a_library(tmp_path: Path) -> None:
     """They are those of models that are compiled here."""
-    loaded = webnn_compile.load(built(GROWING.model, "native", tmp_path, *options_of(GROWING)))
+    loaded = webnn_compile.load(build_library(GROWING.model, "native", tmp_path, *options_of(GROWING)))
     given = [g for g, _, _ in GROWING.runs(6)]
     for g in given[:3]:
         loaded.run(g)
@@ -98,20 +78,32 @@ def test_sessions_of_a_library(tmp_path: Path) -> None:
     x = np.ones((1, 3, 3, 4), np.float32)
     while loaded.position <= 40:
         loaded.run({"x": x})
-    with pytest.raises(
-        StateFullError, match=r"libnet\.so: the state is full: the run needs more rows than the model was"
-    ):
+    with pytest.raises(StateFullError, match="P is 42, and the model was compiled for at most 40"):
         loaded.run({"x": x})
     assert loaded.position == 42
     loaded.rewind(2)
     loaded.run({"x": x})
 
 
+def test_positions_end(tmp_path: Path) -> None:
+    """Those of a table, which the library alone knows."""
+    dims = ("batch_size=1", "past_sequence_length=0..511", "sequence_length=1..64")
+    options = [word for d in dims for word in ("--dim", d)]
+    loaded = webnn_compile.load(build_library(SMALL, "native", tmp_path, *options))
+    ids = np.ones((1, 64), np.int64)
+    while loaded.position + 64 <= 500:
+        loaded.run({"input_ids": ids})
+    with pytest.raises(StateFullError, match=r"libnet\.so: the state is full: .* or more positions than it has"):
+        loaded.run({"input_ids": ids})
+    assert loaded.position == 448
+    loaded.run({"input_ids": ids[:, :52]})
+
+
 @pytest.mark.parametrize("target", ["native", "c"])
 def test_rows_beyond_the_window_are_dropped(target: str, tmp_path: Path) -> None:
     dims = ("batch_size=1", f"past_sequence_length=0..{WINDOW}", f"sequence_length=1..{MOST}")
     options = [word for d in dims for word in ("--dim", d)]
-    loaded = webnn_compile.load(built(SMALL, target, tmp_path, *options, "--state-window", str(WINDOW)))
+    loaded = webnn_compile.load(build_library(SMALL, target, tmp_path, *options, "--state-window", str(WINDOW)))
     reference = passed()
     for ids in sentence(0):
         found = loaded.run({"input_ids": np.array([ids])})["logits"][0]
@@ -136,21 +128,15 @@ def maxima() -> onnx.ModelProto:
 
 MAXIMA = ("--dim", "B=1..2", "--dim", "S=1..3", "--dim", "P=0..4", "--state", "p=q")
 
-C_PROGRAM = r"""
+C_PROGRAM = (
+    r"""
 #include "net_library.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CHECK(call, expected) \
-  do { \
-    int found = call; \
-    if (found != NET_##expected) { \
-      printf("line %d: %s\n", __LINE__, net_message(found)); \
-      return 1; \
-    } \
-  } while (0)
-
+"""
+    + CHECK
+    + r"""
 int main(void) {
   net_model *model;
   net_context *context;
@@ -215,12 +201,13 @@ int main(void) {
   return 0;
 }
 """
+)
 
 
 @pytest.mark.parametrize("target", ["native", "c"])
 def test_c(target: str, tmp_path: Path) -> None:
     """The source under sanitizers, and the library that exports what its header declares."""
-    out = written(maxima(), target, tmp_path, *MAXIMA)
+    out = write_library(maxima(), target, tmp_path, *MAXIMA)
     (out / "main.c").write_text(C_PROGRAM)
     linked = ("net.c", "net_library.c", "-lm", *SANITIZED) if target == "c" else ("-L.", "-lnet", "-Wl,-rpath,$ORIGIN")
     subprocess.run(["cc", "-std=c99", *STRICT, "main.c", *linked, "-o", "main"], cwd=out, check=True)
@@ -250,7 +237,7 @@ def test_a_run_that_drops_rows_and_fails(tmp_path: Path) -> None:
     """It leaves the newest rows, and those alone."""
     made = onnx.parser.parse_model(REFUSED)
     made.graph.initializer.append(onnx.numpy_helper.from_array(np.ones((5, 3), np.float32), "wide"))
-    out = built(made, "c", tmp_path, "--state", "p=q", "--dim", "P=0..12", "--state-window", "8")
+    out = build_library(made, "c", tmp_path, "--state", "p=q", "--dim", "P=0..12", "--state-window", "8")
     assert (out / "net.c").read_text().endswith("}\n")
     loaded = webnn_compile.load(out)
     compiled = webnn_compile.compile(made, states=["p=q"], dims={"P": (0, 12)}, state_window=8)
@@ -313,7 +300,7 @@ def test_a_run_without_results_leaves_the_states_undefined(tmp_path: Path) -> No
     made = onnx.parser.parse_model(LOST)
     weights = {"wide": random((8, 4), 1), "narrow": random((4, 4), 2)}
     made.graph.initializer.extend(onnx.numpy_helper.from_array(a, n) for n, a in weights.items())
-    out = built(made, "c", tmp_path, "--state", "h=h2")
+    out = build_library(made, "c", tmp_path, "--state", "h=h2")
     (out / "main.c").write_text(LOST_PROGRAM)
     command = ("cc", "-std=c99", *STRICT, *SANITIZED, "main.c", "net.c", "net_library.c", "-lm", "-o", "main")
     subprocess.run(command, cwd=out, check=True)
@@ -365,7 +352,7 @@ int main() {
 
 @pytest.mark.skipif(shutil.which("c++") is None, reason="there is no C++ compiler")
 def test_cpp(tmp_path: Path) -> None:
-    out = written(maxima(), "native", tmp_path, *MAXIMA)
+    out = write_library(maxima(), "native", tmp_path, *MAXIMA)
     (out / "main.cpp").write_text(CPP_PROGRAM)
     command = ("c++", "-std=c++11", *STRICT, "main.cpp", "-L.", "-lnet", "-Wl,-rpath,$ORIGIN", "-o", "main")
     subprocess.run(command, cwd=out, check=True)
@@ -377,7 +364,7 @@ def test_cpp(tmp_path: Path) -> None:
 def test_states_of_one_size(tmp_path: Path) -> None:
     """A model whose sizes are all known has runs without any, and no rows to drop."""
     (row,) = (r for r in KINDS if r.name == "a cell")
-    out = written(row.model, "c", tmp_path, *options_of(row))
+    out = write_library(row.model, "c", tmp_path, *options_of(row))
     header = (out / "net_library.h").read_text()
     assert re.search(r"net_context_run\(net_context \*context,\s+void \*state,\s+const void", header)
     assert "rewind" not in header + (out / "net.hpp").read_text()
@@ -417,7 +404,7 @@ def test_tokens(tmp_path: Path) -> None:
     reference = webnn_compile.compile(SMALL, generate="top=3", dims=sizes)
     dims = ("batch_size=1", "past_sequence_length=0..60", f"sequence_length=1..{MOST}")
     options = [word for d in dims for word in ("--dim", d)]
-    loaded = webnn_compile.load(built(SMALL, "native", tmp_path, *options, "--generate", "top=3"))
+    loaded = webnn_compile.load(build_library(SMALL, "native", tmp_path, *options, "--generate", "top=3"))
     assert isinstance(loaded, Generating)
     assert loaded.generation == reference.generation
     prompt = [3, 1, 4, 1, 5, 9, 2, 6, 5]
