@@ -86,7 +86,7 @@ def test_sessions_of_a_library(tmp_path: Path) -> None:
 
 
 def test_positions_end(tmp_path: Path) -> None:
-    """Those of a table, which the library alone knows."""
+    """Positions of a table, whose number the library alone knows, are a limit, too."""
     dims = ("batch_size=1", "past_sequence_length=0..511", "sequence_length=1..64")
     options = [word for d in dims for word in ("--dim", d)]
     loaded = webnn_compile.load(build_library(SMALL, "native", tmp_path, *options))
