@@ -105,7 +105,7 @@ def _affine(node: Node, source: Value, axis: int, constants: dict[Value, Array])
     if node.op == "BatchNormalization":
         parameters = [constants[v].astype(np.float64) for v in node.inputs[1:] if v is not None]
         training = node.attributes.get("training_mode", 0)
-        if axis != 1 or training or any(node.outputs[1:]) or any(p.shape != (channels,) for p in parameters):
+        if axis != 1 or training or len(node.outputs) > 1 or any(p.shape != (channels,) for p in parameters):
             return None
         gamma, beta, mean, variance = parameters
         epsilon = node.attributes.get("epsilon", 1e-5)

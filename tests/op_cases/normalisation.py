@@ -31,6 +31,14 @@ _BATCH = [
         opset=15,
         outputs=3,
     ),
+    Case(
+        "batchnorm-training-opset-9",
+        "BatchNormalization",
+        (_x(2, 3, 4, 5), *_channels(3)),
+        {"momentum": 0.7},
+        opset=9,
+        outputs=5,
+    ),
     Case("batchnorm-opset-9", "BatchNormalization", (_x(2, 3, 4, 5), *_channels(3)), {"momentum": 0.5}, opset=9),
     Case("batchnorm-opset-7", "BatchNormalization", (_x(2, 3, 4, 5), *_channels(3)), {"spatial": 1}, opset=7),
     Case(

@@ -17,11 +17,16 @@ from .reduce_axes import reduce_axes, reduce_over, without
 
 
 def batch_normalization(call: Call) -> Tensor | tuple[Tensor, ...]:
-    """ONNX BatchNormalization: x * factor + shift per channel (per activation with spatial = 0). With training_mode by
-    the mean and variance of the batch (opset 14), and then with the running ones as further results."""
-    training = call.flag("training_mode", 0)
+    """ONNX BatchNormalization: x * factor + shift per channel (per activation with spatial = 0). In training by the
+    mean and variance of the batch, with the running ones as further results. From opset 14 on training_mode says so;
+    before, further outputs do, which are also the mean of the batch and, as onnxruntime has it,
+    1 / sqrt(variance + epsilon)."""
+    saves = call.opset < 14 and call.outputs > 1
+    training = saves or call.flag("training_mode", 0)
     x = call.image(0) if training else call.input(0)
     spatial = call.flag("spatial", 1)
+    if training and not spatial:
+        raise call.unsupported("it trains with spatial=0", "export the model for inference")
     channels: tuple[Size, ...] = x.shape[1:2] or (1,)
     scale, bias, mean, variance = (call.input(i, channels if spatial else x.shape[1:]) for i in range(1, 5))
     if not training:
@@ -38,7 +43,12 @@ def batch_normalization(call: Call) -> Tensor | tuple[Tensor, ...]:
         )
         for what, old, new in zip(("mean", "var"), (mean, variance), batch, strict=True)
     )
-    return (_batch_normalized(call, x, scale, bias, *batch, spatial=True), *running)
+    results = (_batch_normalized(call, x, scale, bias, *batch, spatial=True), *running)
+    if not saves:
+        return results
+    epsilon, own = call.attribute("epsilon", 1e-5), batch[1]
+    inverse = compute(f"{call.name}.inverse", own.shape, (own,), lambda c: 1 / unary("sqrt", own[c] + epsilon))
+    return *results, batch[0], inverse
 
 
 def _batch_normalized(
