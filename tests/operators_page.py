@@ -2,7 +2,8 @@
 
     python tests/operators_page.py
 
-compiles the rows of types of 64 bits for WebGPU; `tests/node_scores.py` writes the scores on it.
+compiles the rows of types of 64 bits for WebGPU; `tests/node_scores.py` and `tests/ort_web_scores.py` write the scores
+on it.
 `tests/docs/test_operators.py` holds the page against the table.
 """
 
@@ -16,8 +17,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from node_scores import PAGE, section, written_counts
+from node_scores import HEADING, section
 from op_table import Case, all_cases, make_model
+from ort_web_scores import HEADING as ORT_WEB
+from scores import PAGE, section_of, written_counts
 from webnn_compile.driver.optimise_model import import_graph, optimise_model
 from webnn_compile.driver.options import Options
 from webnn_compile.driver.targets import TARGETS
@@ -110,7 +113,9 @@ def page(host: Callable[[Operator, list[Case]], list[str]]) -> str:
         )
         name = ".".join(filter(None, operator))
         lines.append(f"| {name} | {', '.join(types)} | {', '.join(host(operator, rows))} |\n")
-    scores = section(written_counts(PAGE.read_text()))
+    old = PAGE.read_text()
+    # The cases of onnxruntime-web are not at hand everywhere: their scores stay as they are.
+    scores = section(written_counts(section_of(old, HEADING))) + (section_of(old, ORT_WEB) or f"{ORT_WEB}\n\n")
     return HEAD.replace("{models}", models()).replace("{scores}", scores) + "".join(lines)
 
 

@@ -7,8 +7,10 @@ import re
 
 import pytest
 from effort import every_nth_row
-from node_scores import written_counts
-from operators_page import OWN, PAGE, by_operator, page, wide_on_host
+from node_scores import HEADING
+from operators_page import OWN, by_operator, page, wide_on_host
+from ort_web_scores import HEADING as ORT_WEB
+from scores import PAGE, section_of, written_counts
 from test_onnx_node_data import NAMES, REASONS
 from webnn_compile.ops import OPERATORS
 
@@ -30,9 +32,19 @@ def test_it_has_every_operator_and_type() -> None:
 
 def test_the_scores_are_of_these_tests() -> None:
     """Natively as many pass as `test_node` runs, and no row leaves out a test."""
-    counts = written_counts(PAGE.read_text())
+    counts = written_counts(section_of(PAGE.read_text(), HEADING))
     assert counts["native"][0] == len(NAMES) - len(REASONS), "run tests/node_scores.py"
     assert {target for target, numbers in counts.items() if sum(numbers) != len(NAMES)} == set()
+
+
+def test_the_scores_of_onnxruntime_web() -> None:
+    """No row leaves out a case, and natively those that do not pass have a reason each. The cases are not at hand."""
+    section = section_of(PAGE.read_text(), ORT_WEB)
+    (total,) = (int(n.replace(",", "")) for n in re.findall(r"which have ([\d,]+) cases", section))
+    counts = written_counts(section)
+    assert {target for target, numbers in counts.items() if sum(numbers) != total} == set()
+    reasons = re.findall(r"^\| [^|]* \| (\d+) \| [^|]* \|$", section, re.M)
+    assert counts["native"][0] == total - sum(map(int, reasons)), "run tests/ort_web_scores.py"
 
 
 @pytest.mark.parametrize(("operator", "rows"), FEW, ids=[named(op) for op, _ in FEW])
