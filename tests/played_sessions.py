@@ -75,6 +75,10 @@ KEPT = (
   found.end = model.position;
   const whole = await model.saveState();
   found.whole = Object.values(whole)[0].shape;
+  await fork.loadState(whole);
+  const beyond = await failure(() => say(fork, [1]));
+  await fork.rewind(found.end - 6);
+  found.fill = [beyond.code, same(next, await say(fork, [7]))];
   await model.reset();
   found.reset = model.position;
   found.first = Array.from(await say(model, [3, 1]));
@@ -128,6 +132,7 @@ def check_kept(found: Any, model: onnx.ModelProto, most: int) -> None:
     assert (found["full"]["name"], found["full"]["code"]) == ("StateFullError", "state-full")
     assert most < found["end"] <= most + 3
     assert found["whole"] == [1, 2, found["end"], 8]
+    assert found["fill"] == ["state-full", True]
     assert found["reset"] == 0
     want = Passed.of(model).run([3, 1])
     np.testing.assert_allclose(np.reshape(found["first"], want.shape), want, rtol=2e-4, atol=2e-4)

@@ -93,6 +93,21 @@ def test_what_was_saved_elsewhere_has_dropped_nothing() -> None:
     assert model.position == 4
 
 
+@pytest.mark.parametrize("target", ["native", "wasm", "c"])
+def test_of_more_rows_than_the_window_the_newest_stay(target: str) -> None:
+    """A session has room for what a run adds, too, which may be loaded."""
+    model, whole, reference = compiled(target), compiled(state_window=None, dims=None), passed()
+    reference.rows += 1
+    for i in range(reference.rows):
+        say(whole, [i])
+        reference.run([i])
+    reference.rows -= 1
+    model.load_state(whole.save_state())
+    np.testing.assert_allclose(say(model, [2, 3]), reference.run([2, 3]), rtol=2e-4, atol=2e-4)
+    assert model.position == ROWS + 3
+    assert next(iter(model.save_state().values())).shape[2] == ROWS // 2 + 2
+
+
 def test_no_size_needs_to_be_given() -> None:
     model = compiled(dims=None, state_window=80)
     assert {d.name: (d.span, d.window) for d in model.program.dimensions if d.dropped_of is None} == {

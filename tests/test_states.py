@@ -125,20 +125,28 @@ def test_rows_are_dropped_and_come_again() -> None:
         _compiled(CELL).rewind(1)
 
 
-@pytest.mark.parametrize("target", ["native", "wasm", "webgl"])
+@pytest.mark.parametrize("target", ["native", "wasm", "webgl", "c"])
 def test_a_run_beyond_the_capacity_computes_nothing(target: str) -> None:
+    """Nor where the rows were loaded: a run may leave more than it may find."""
     model = _compiled(GROWING, target)
     x = np.ones((1, 3, 3, 4), np.float32)
     while model.position <= 40:
         model.run({"x": x})
     full = model.save_state()
-    with pytest.raises(StateFullError, match="P is 42, and the model was compiled for at most 40"):
-        model.run({"x": x})
-    assert model.position == 42
-    for name, a in model.save_state().items():
-        np.testing.assert_array_equal(a, full[name])
-    model.rewind(2)
-    model.run({"x": x})
+    loaded = model.session()
+    loaded.load_state(full)
+    for session in (model, loaded, loaded.fork()):
+        with pytest.raises(StateFullError, match="P is 42, and the model was compiled for at most 40"):
+            session.run({"x": x})
+        assert session.position == 42
+        for name, a in session.save_state().items():
+            np.testing.assert_array_equal(a, full[name])
+        session.rewind(2)
+        session.run({"x": x})
+    more = {"p": np.zeros((1, 3, 44, 4), np.float32), "q": np.zeros((44, 1, 3, 4), np.float32)}
+    with pytest.raises(InputError, match=r"load_state: 'p' has room for \[1, 3, 43, 4\], got \[1, 3, 44, 4\]"):
+        loaded.load_state(more)
+    assert loaded.position == 43
 
 
 @pytest.mark.parametrize("target", ["native", "wasm", "webgl", "opencl", "c"])
@@ -148,16 +156,23 @@ def test_a_full_state_is_told_before_inputs_that_follow_it_are_copied(target: st
     nodes = [
         helper.make_node("Concat", ["p", "x"], ["q"], axis=0),
         helper.make_node("Mul", ["q", "mask"], ["y"]),
+        helper.make_node("Mul", ["p", "old"], ["z"]),
     ]
-    shapes = {"x": (2, 3), "p": ("P", 3), "mask": ("P + 2", 1), "y": ("Q", 3), "q": ("Q", 3)}
+    shapes = {"x": (2, 3), "p": ("P", 3), "mask": ("P + 2", 1), "old": ("P", 1)}
+    shapes |= {name: ("Q", 3) for name in "yzq"}
     info = {name: helper.make_tensor_value_info(name, T.FLOAT, shape) for name, shape in shapes.items()}
-    inputs, outputs = ([info[n] for n in names.split()] for names in ("x p mask", "y q"))
+    inputs, outputs = ([info[n] for n in names.split()] for names in ("x p mask old", "y z q"))
     made = helper.make_model(helper.make_graph(nodes, "g", inputs, outputs), ir_version=9)
     model = webnn_compile.compile(made, target, dims={"P": (0, 5)}, states=["p=q"])
-    for rows in (2, 4, 6):
-        model.run({"x": np.ones((2, 3), np.float32), "mask": np.ones((rows, 1), np.float32)})
+
+    def run(rows: int) -> None:
+        masks = {"mask": np.ones((rows + 2, 1), np.float32), "old": np.ones((rows, 1), np.float32)}
+        model.run({"x": np.ones((2, 3), np.float32), **masks})
+
+    for rows in (0, 2, 4):
+        run(rows)
     with pytest.raises(StateFullError, match="P is 6, and the model was compiled for at most 5"):
-        model.run({"x": np.ones((2, 3), np.float32), "mask": np.ones((8, 1), np.float32)})
+        run(6)
 
 
 def test_wrong_inputs_leave_the_states() -> None:

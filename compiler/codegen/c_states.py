@@ -164,10 +164,10 @@ class KeptStates:
 
     def _check(self, d: Dimension) -> Iterator[str]:
         """As `check_room` of states."""
-        size = f"sizes[{self.entry(d)}]"
-        yield f"if ({size} > {d.most}) return {STATUS_OF['FULL']};"
+        dropped = dropped_rows(self.lengths, d)
+        if dropped is None:
+            yield f"if (sizes[{self.entry(d)}] > {d.most}) return {STATUS_OF['FULL']};"
         if d.limit is not None and set(scalars_of(number(_after(d)))) <= self._scalars.keys():
-            dropped = dropped_rows(self.lengths, d)
             gone = "" if dropped is None else f"sizes[{self.entry(dropped)}] + "
             yield f"if ({gone}{self._left(d)} > {d.limit}) return {STATUS_OF['FULL']};"
 

@@ -101,6 +101,9 @@ class Session:
         arrays = read_inputs(self._states, {name: one for name, one in saved.items() if name not in names})
         scalars = scalars_of(*(n for s in self._states for n in s.shape if isinstance(n, Expr)))
         sizes = bind_sizes([d for d in self._dimensions if d.scalar in scalars], self._states, arrays)
+        for s, a in zip(self._states, arrays, strict=True):
+            if any(n > most for n, most in zip(a.shape, s.extents, strict=True)):
+                raise InputError(f"load_state: {s.name!r} has room for {list(s.extents)}, got {list(a.shape)}")
         lengths = counts | {s: n for s, n in sizes.items() if s in lengths_at_start(self._dimensions)}
         with self._model.lock:
             self.memory.clear()

@@ -170,7 +170,9 @@ int name_get_lengths(const void *state, int64_t *lengths) {
 int name_set_lengths(void *state, const int64_t *lengths) {
   if (!state || (LENGTHS && !lengths)) return NAME_WRONG_ARGUMENT;
   for (int i = 0; i < LENGTHS; i++)
-    if (lengths[i] < 0 || lengths[i] % LengthsOfModel[i].multiple) return NAME_WRONG_ARGUMENT;
+    if (lengths[i] < 0 || lengths[i] % LengthsOfModel[i].multiple ||
+        (LengthsOfModel[i].dropped >= 0 && lengths[i] > LengthsOfModel[i].most))
+      return NAME_WRONG_ARGUMENT;
 /* if VARIES */
   for (int i = 0; i < STATES; i++)
     for (int axis = 0; axis < StatesOfModel[i].rank; axis++) {

@@ -69,13 +69,13 @@ def within_window(dimensions: Sequence[Dimension], scalars: Mapping[Scalar, int]
 
 
 def check_room(dimensions: Sequence[Dimension], scalars: Mapping[Scalar, int]) -> None:
-    """Raises StateFullError where a run would begin with more rows than the model was compiled for, or leave more than
-    it has positions for."""
+    """Raises StateFullError where a run would begin with more rows than the model was compiled for, of which it drops
+    none, or leave more than it has positions for."""
     for d in dimensions:
         if d.after is None:
             continue
         length, known = scalars[d.scalar] * d.multiple, all(s in scalars for s in scalars_of(number(d.after)))
-        if length > d.most:
+        if length > d.most and dropped_rows(dimensions, d) is None:
             raise StateFullError(
                 f"the state is full: {d.name} is {length}, and the model was compiled for at most {d.most}; reset it, "
                 f"rewind it, or compile with a larger --dim {d.name}={d.least}..N"

@@ -6,7 +6,7 @@ import { reasonOf } from '../fetch/unless_aborted.js';
 import { checkInputs } from '../values/check_inputs.js';
 import { kindOf } from '../values/check_names.js';
 import { copied, copyOfArray } from '../values/copy_inputs.js';
-import { shownShape } from '../values/sizes.js';
+import { shapeOf, shownShape } from '../values/sizes.js';
 import { queueRuns } from './queue_runs.js';
 import { stateLengths } from './state_lengths.js';
 
@@ -61,6 +61,8 @@ function open({ manifest, use, life, info, sizes, newest: rows, restores, runIn,
   const { inputs: specs, outputs, dimensions = [], states = [], measured = [] } = manifest;
   const { zeros, growing, shared, fixed, scalarsOf, leftBy, ...room } = stateLengths({ dimensions, states });
   let { checkRoom } = room;
+  // A run may leave more rows of a state than it may find, for which `checkRoom` has the limit.
+  const bounds = dimensions.map((one) => (one.after === undefined ? one : { ...one, most: Number.POSITIVE_INFINITY }));
   // <newest>
   const newest = rows?.open(dimensions, leftBy);
   if (newest) checkRoom = (lengths, next) => room.checkRoom(lengths, next, newest.dropped(lengths));
@@ -144,7 +146,7 @@ function open({ manifest, use, life, info, sizes, newest: rows, restores, runIn,
       const run = async (_) => {
         checkWhole();
         const whole = complete ? complete(given, kept.position) : given;
-        const { values: inputs, scalars: wanted } = checkInputs(specs, whole, info, dimensions, sizes, lengths);
+        const { values: inputs, scalars: wanted } = checkInputs(specs, whole, info, bounds, sizes, lengths);
         checkRoom(lengths, leftBy(wanted));
         let [before, scalars] = [lengths, wanted];
         // <newest>
@@ -178,7 +180,7 @@ function open({ manifest, use, life, info, sizes, newest: rows, restores, runIn,
           // <generate>
           follow = (values, launch) => {
             if (!of || fixed.some(({ stays }) => !stays) || next.some(Number.isNaN)) return;
-            const following = checkInputs(specs, values, info, dimensions, sizes, next);
+            const following = checkInputs(specs, values, info, bounds, sizes, next);
             if (!staysInPlace(following.scalars) || !hasRoom(next, leftBy(following.scalars))) return;
             const results = Promise.resolve(launch(following.values, [...following.scalars, number]));
             results.catch(() => {}); // of one that is taken back
@@ -294,8 +296,11 @@ function open({ manifest, use, life, info, sizes, newest: rows, restores, runIn,
         if (newest) [given, known] = newest.loaded(saved);
         // </newest>
         const unbound = zeros.map((zero, i) => (zero === 0 || shared[i] ? known[i] : 0));
-        const { values, scalars } = checkInputs(states, given, info, dimensions, sizes, unbound);
+        const { values, scalars } = checkInputs(states, given, info, bounds, sizes, unbound);
         if (!values.every(ArrayBuffer.isView)) throw new TypeError('loadState expects typed arrays');
+        for (const { name, shape, room } of states)
+          if (shapeOf(shape, scalars).some((n, axis) => n > Number(room[axis])))
+            throw new RangeError(`loadState: ${JSON.stringify(name)} has room for [${room.join(', ')}]`);
         const own = zeros.map((zero, i) => (zero === 0 ? scalars[i] : undefined));
         const others = shared.map((is, i) => (is ? scalars[i] : undefined));
         return inTurn((arrays) => renewAndKeep({ arrays, scalars, lengths: own, held: others, runs: 0 }), values);

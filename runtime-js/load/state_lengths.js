@@ -38,14 +38,14 @@ export function stateLengths({ dimensions, states }) {
    * @throws {StateFullError}
    */
   const checkRoom = (lengths, next, dropped = 0) => {
-    dimensions.forEach(({ name, least, most, multiple, limit = Number.POSITIVE_INFINITY }, i) => {
+    dimensions.forEach(({ name, least, most, multiple, window, limit = Number.POSITIVE_INFINITY }, i) => {
       const [length, left] = [Number(lengths[i]) * multiple, Number(next[i]) * multiple];
       const full = (/** @type {number} */ rows, /** @type {string} */ why, /** @type {string} */ advice) =>
         new StateFullError(
           'state-full',
           `the state is full: ${name} is ${rows}${why}; reset it, rewind it, or ${advice}`,
         );
-      if (length > most)
+      if (length > most && window === undefined)
         throw full(
           length,
           `, and the model was compiled for at most ${most}`,

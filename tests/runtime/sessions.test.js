@@ -255,6 +255,18 @@ test('wrong inputs change nothing', async () => {
   assert.deepEqual([model.position, calls.length], [1, 1]);
 });
 
+test('a state that is full is loaded, and one that there is no room for is not', async () => {
+  const { model, x, calls } = setUp(growing);
+  await model.loadState({ p: new Float32Array(22) });
+  assert.equal(model.position, 11);
+  await assert.rejects(model.run(x(1)), { name: 'StateFullError' });
+  const more = model.loadState({ p: new Float32Array(24) });
+  await assert.rejects(more, { name: 'RangeError', message: 'loadState: "p" has room for [11, 2]' });
+  await model.rewind(3);
+  await model.run(x(1));
+  assert.deepEqual(calls.at(-1), ['run', 1, 8, 0]);
+});
+
 test('states that were saved have their lengths in their shapes, or by the number of elements', async () => {
   const { model, x, calls } = setUp(growing);
   await model.loadState({ p: Object.assign(new Float32Array(8), { shape: [4, 2] }) });
