@@ -159,7 +159,7 @@ def test_a_full_state_is_told_before_inputs_that_follow_it_are_copied(target: st
         helper.make_node("Mul", ["p", "old"], ["z"]),
     ]
     shapes = {"x": (2, 3), "p": ("P", 3), "mask": ("P + 2", 1), "old": ("P", 1)}
-    shapes |= {name: ("Q", 3) for name in "yzq"}
+    shapes |= dict.fromkeys("yzq", ("Q", 3))
     info = {name: helper.make_tensor_value_info(name, T.FLOAT, shape) for name, shape in shapes.items()}
     inputs, outputs = ([info[n] for n in names.split()] for names in ("x p mask old", "y z q"))
     made = helper.make_model(helper.make_graph(nodes, "g", inputs, outputs), ir_version=9)
