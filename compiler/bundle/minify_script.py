@@ -1,4 +1,4 @@
-"""A script in fewer characters: short names for what is local to it, no comments, no spaces.
+"""A script in fewer characters: short names for what is local to it, no comments, spaces or needless signs.
 
     const offset = (values, { start, size: extent }) => values[start] + extent;
     const a=(b,{start:c,size:d})=>b[c]+d;
@@ -177,7 +177,7 @@ def _joined(script: Script, shown: list[str]) -> Iterator[str]:
     """Texts of the tokens, with spaces and ends of lines where they mean something."""
     last = ""
     for i, (token, text) in enumerate(zip(script.tokens, shown, strict=True)):
-        if text == ";" and script.text(i + 1) == "}" and not _is_empty(script, i):
+        if _means_nothing(script, i):
             continue
         if token.newline and _ends_line(script, i):
             yield "\n"
@@ -185,6 +185,23 @@ def _joined(script: Script, shown: list[str]) -> Iterator[str]:
             yield " "
         yield f"{token.note}{text}"
         last = text
+
+
+def _means_nothing(script: Script, i: int) -> bool:
+    """Whether a token is the semicolon of a block's last statement, a comma behind the last of a list, or a parenthesis
+    around the one parameter of an arrow function."""
+    token, behind = script.tokens[i], script.text(i + 1)
+    match token.text:
+        case ";":
+            return behind == "}" and not _is_empty(script, i)
+        case ",":
+            return behind in (")", "]", "}") and script.text(i - 1) not in ("[", ",")
+        case "(" | ")":
+            start = script.opening.get(i, i)
+            alone = script.role(start + 1) is Role.NAME and script.text(start + 2) == ")"
+            opened = script.tokens[start]
+            return alone and script.text(start + 3) == "=>" and not opened.newline and not opened.note
+    return False
 
 
 def _is_empty(script: Script, i: int) -> bool:

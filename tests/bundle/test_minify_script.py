@@ -31,6 +31,10 @@ NODE = pytest.mark.skipif(shutil.which("node") is None, reason="no Node.js to ru
         ("const near = i - -1, far = i + +1; while (next()) ;", "const b=i- -1,a=i+ +1;while(next());"),
         ("async function run(step) { for await (const part of step) yield part; }", None),
         ("return new URL(/* webpackIgnore: true */ path);", "return new URL(/* webpackIgnore: true */path);"),
+        ("const f = (one) => one, g = async (one) => f(one);", "const b=a=>a,c=async a=>b(a);"),
+        ("const f = ({ a }) => a, g = (...all) => all, h = (x = 1) => x;", None),
+        ("run((one) => one, (one, two) => one);\nreturn\n(one) => one;", "run(a=>a,(a,b)=>a);return\n(a)=>a;"),
+        ("return [1, [2, ], { three, }, f(4, ), [, ], [5, , ]];", "return[1,[2],{three},f(4),[,],[5,,]];"),
         ("// A comment.\nreturn /** @type {A} */ (x); // and 'another'", "return(x);"),
     ],
 )
@@ -42,14 +46,14 @@ def test_before_and_after(source: str, short: str | None) -> None:
 
 def test_a_name_that_is_global_somewhere_stays() -> None:
     source = "const one = (name) => name; const two = () => name; const three = (other) => other;"
-    assert minify_script(source) == "const b=(name)=>name;const d=()=>name;const c=(a)=>a;"
+    assert minify_script(source) == "const b=name=>name;const d=()=>name;const c=a=>a;"
 
 
 def test_a_scope_ends_where_its_block_does() -> None:
     assert minify_script("{ const top = 1; } use(top);") == "{const top=1}use(top);"
     assert minify_script("for (const top of list) { use(top); } use(top);").endswith("use(top);")
-    assert minify_script("list.map((top) => top, top);") == "list.map((top)=>top,top);"
-    assert minify_script("const c = a ? (top) => top : top;") == "const b=a?(top)=>top:top;"
+    assert minify_script("list.map((top) => top, top);") == "list.map(top=>top,top);"
+    assert minify_script("const c = a ? (top) => top : top;") == "const b=a?top=>top:top;"
 
 
 def test_short_names_are_none_that_are_taken() -> None:
