@@ -155,6 +155,6 @@ def test_the_page_of_the_bundle_says_which(page: Page, site: Site, folder: Path,
     expect(row.locator("strong.error")).to_contain_text(said)
     page.get_by_label("Backend").select_option("wasm")
     page.get_by_role("button", name="Check kernels").press("Enter")
-    expect(status).to_have_text("Nothing was compared; not possible here: wasm.", timeout=START)
+    expect(status).to_have_text("Nothing was tested; not possible here: wasm.", timeout=START)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.goto("about:blank")

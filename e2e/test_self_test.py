@@ -113,6 +113,22 @@ def test_other_weights_fail(page: Page, site: Site) -> None:
     page.goto("about:blank")
 
 
+@pytest.mark.parametrize(("button", "said"), [("Self-test", "tested"), ("Measure", "measured")])
+def test_where_no_backend_loads_nothing_was_tested(page: Page, site: Site, button: str, said: str) -> None:
+    """Neither has passed what was not there to fail."""
+    rows = opened(page, site, "lookup")
+    page.evaluate(
+        "() => { globalThis.Worker = undefined; Object.defineProperty(navigator, 'gpu', { value: undefined }); }"
+    )
+    page.get_by_label("Backend").select_option("webgpu")
+    page.get_by_role("button", name=button).click()
+    status = page.get_by_role("status")
+    expect(status).to_have_text(f"Nothing was {said}; not possible here: webgpu.", timeout=START)
+    expect(status).to_have_class("error")
+    expect(rows.locator("div.error")).to_contain_text("UnsupportedError: ")
+    page.goto("about:blank")
+
+
 def test_a_bundle_without_results_has_no_test(page: Page, site: Site) -> None:
     opened(page, site, "without")
     expect(page.get_by_role("button", name="Self-test")).to_have_count(0)

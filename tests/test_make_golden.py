@@ -81,6 +81,13 @@ def test_bundles_without(tmp_path: Path, options: list[str]) -> None:
     assert golden_of(proto, tmp_path, *options) is None
 
 
+def test_a_mask_alone_has_none(tmp_path: Path) -> None:
+    """Nothing of it is compared: a test would pass whatever a backend computes."""
+    (tmp_path / "plain.json").write_text("{}")
+    proto = model([node("Relu", ["x"], ["y"])], {"x": [1, 3, 8, 8]}, ["y"])
+    assert golden_of(proto, tmp_path, "--picture", f"x={tmp_path / 'plain.json'}", "--answer", "mask") is None
+
+
 def test_models_of_much_work_have_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     proto = model([node("MatMul", ["x", "w"], ["y"], "product")], {"x": [8, 8]}, ["y"], {"w": random((8, 8))})
     monkeypatch.setattr(module, "MOST_WORK", 100)

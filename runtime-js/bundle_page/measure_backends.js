@@ -74,9 +74,8 @@ export function offerMeasuring(model, load, makeInputs, alone) {
     const failed = results.flatMap(([name, { error }]) => (error ? [name] : []));
     const wrong = results.flatMap(([name, { tested }]) => (tested && !tested.passed ? [name] : [])).join(', ');
     const absent = failed.length ? `; not possible here: ${failed.join(', ')}` : '';
-    // <check>
-    if (what && !results.some(([, { tested }]) => tested)) return showStatus(`Nothing was compared${absent}.`, true);
-    // </check>
+    if (!results.some(([, { times, tested }]) => times ?? tested))
+      return showStatus(`Nothing was ${what ? 'tested' : 'measured'}${absent}.`, true);
     showStatus(`${what}${wrong ? `failed on ${wrong}` : what ? 'passed' : 'Measured'}${absent}.`, !!wrong);
   }
 
