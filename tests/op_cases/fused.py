@@ -11,11 +11,43 @@ _a = Arrays(33)
 _x = _a.normal
 
 
+IMAGE, FILTERS = (1, 3, 6, 5), (4, 3, 3, 2)
+
+
 def _ms(id: str, op: str, *inputs: Array, constants: frozenset[int] = frozenset(), **attributes: Any) -> Case:
     return Case(f"ms-{id}", op, inputs, attributes, 17, constants, domain="com.microsoft")
 
 
+def _conv(activation: str, *more: Array | None, **attributes: Any) -> Case:
+    inputs = (_x(*IMAGE), _x(*FILTERS), *more)
+    id = "-".join(["ms-fusedconv", activation.lower(), *("sum" for _ in more[1:])])
+    return Case(id, "FusedConv", inputs, {"activation": activation} | attributes, 17, domain="com.microsoft")
+
+
+def _gemm(activation: str, **attributes: Any) -> Case:
+    parameters = {f"activation_{name}": number for name, number in attributes.items()}
+    return _ms(f"fusedgemm-{activation.lower()}", "FusedGemm", _x(3, 5), _x(5, 4), activation=activation, **parameters)
+
+
+_ACTIVATED = [
+    _conv("Relu", _x(4), strides=[2, 1], pads=[1, 0, 1, 1]),
+    _conv("Relu", _x(4), _x(1, 4, 4, 4)),
+    _conv("Sigmoid", None, _x(1, 4, 4, 4)),
+    _conv("HardSwish", _x(4)),
+    _conv("Tanh", dilations=[2, 1]),
+    _conv("LeakyRelu", activation_params=[0.3]),
+    _conv("Clip", activation_params=[-0.5, 1.5]),
+    _conv("HardSigmoid", _x(4), activation_params=[0.3, 0.4]),
+    Case("ms-fusedconv-none", "FusedConv", (_x(*IMAGE), _x(*FILTERS)), opset=17, domain="com.microsoft"),
+    _gemm("Relu"),
+    _gemm("Elu", alpha=0.7),
+    _gemm("HardSigmoid", alpha=0.3, beta=0.4),
+    _gemm("Selu", alpha=1.5, gamma=1.1),
+    _gemm("Softplus"),
+]
+
 CASES = [
+    *_ACTIVATED,
     _ms("gelu", "Gelu", _x(2, 3, 5)),
     _ms("gelu-wide", "Gelu", WIDE),
     _ms("biasgelu", "BiasGelu", _x(2, 3, 5), _x(5), constants=frozenset({1})),

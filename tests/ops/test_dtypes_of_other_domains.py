@@ -56,12 +56,16 @@ def test_another_dtype_is_refused(op: str, operands: list[np.ndarray], message: 
     [
         ("FusedMatMul", {"alpha": "1"}, "attribute alpha is a string, where a float is expected"),
         ("FusedMatMul", {"transA": 1.0}, "attribute transA is a float, where an integer is expected"),
+        ("FusedGemm", {"activation": "Sine"}, "attribute activation='Sine'; save the model with less optimisation"),
+        ("FusedGemm", {"activation": "Elu"}, "activation Elu lacks parameters: it has alpha; the model is invalid"),
+        ("FusedGemm", {"activation": "Selu", "activation_alpha": 1.0}, "lacks parameters: it has alpha, gamma"),
+        ("FusedGemm", {"activation": "Softplus"}, ""),
         ("Gelu", {}, ""),
         ("QuickGelu", {"alpha": [1.0, 2.0]}, "attribute alpha is a list, where a float is expected"),
     ],
 )
-def test_an_attribute_of_another_type_is_refused(op: str, attribute: dict[str, Any], message: str) -> None:
-    names = ["a", "b"][: 2 if op == "FusedMatMul" else 1]
+def test_an_attribute_that_does_not_fit_is_refused(op: str, attribute: dict[str, Any], message: str) -> None:
+    names = ["a", "b"][: 2 if op.startswith("Fused") else 1]
     proto = model(
         [node(op, names, ["y"], domain=MICROSOFT, **attribute)],
         {name: [3, 3] for name in names},

@@ -33,6 +33,10 @@ def softplus(x: Expr) -> Expr:
     return maximum(x, 0) + unary("log1p", _exp(-unary("abs", x)))
 
 
+def softsign(x: Expr) -> Expr:
+    return x / (1 + unary("abs", x))
+
+
 def _mish(x: Expr) -> Expr:
     """x * tanh(log(1 + e^x)) with one exponential; beyond 20 the factor is 1 in float32."""
     e = _exp(minimum(x, 20))
@@ -40,7 +44,7 @@ def _mish(x: Expr) -> Expr:
     return x * (n / (n + 2))
 
 
-def _hard_swish(x: Expr) -> Expr:
+def hard_swish(x: Expr) -> Expr:
     return x * minimum(maximum(x * (1 / 6) + 0.5, 0), 1)
 
 
@@ -54,19 +58,19 @@ def _with(fn: Callable[..., Expr], **defaults: float) -> Callable[[Call], Tensor
     return operator
 
 
-def _leaky_relu(x: Expr, alpha: float) -> Expr:
+def leaky_relu(x: Expr, alpha: float) -> Expr:
     return maximum(x, x * alpha) if 0 < alpha <= 1 else select(x < 0, x * alpha, x)
 
 
-def _elu(x: Expr, alpha: float) -> Expr:
+def elu(x: Expr, alpha: float) -> Expr:
     return select(x < 0, (_exp(x) - 1) * alpha, x)
 
 
-def _selu(x: Expr, alpha: float, gamma: float) -> Expr:
+def selu(x: Expr, alpha: float, gamma: float) -> Expr:
     return select(x > 0, x, (_exp(x) - 1) * alpha) * gamma
 
 
-def _celu(x: Expr, alpha: float) -> Expr:
+def celu(x: Expr, alpha: float) -> Expr:
     """A Relu where alpha is 0, or so small that 1 / alpha overflows: the results differ by alpha at most."""
     if 0 <= alpha < _SMALLEST_NORMAL:
         return maximum(x, 0)
@@ -77,7 +81,7 @@ def hard_sigmoid(x: Expr, alpha: float, beta: float) -> Expr:
     return minimum(maximum(x * alpha + beta, 0), 1)
 
 
-def _thresholded_relu(x: Expr, alpha: float) -> Expr:
+def thresholded_relu(x: Expr, alpha: float) -> Expr:
     return select(x > alpha, x, 0)
 
 
@@ -128,18 +132,18 @@ def _prelu(call: Call) -> Tensor:
 
 OPERATORS = {
     "Relu": unary_operator(lambda x: maximum(x, 0)),
-    "LeakyRelu": _with(_leaky_relu, alpha=0.01),
+    "LeakyRelu": _with(leaky_relu, alpha=0.01),
     "PRelu": _prelu,
-    "Elu": _with(_elu, alpha=1.0),
-    "Selu": _with(_selu, alpha=1.67326319217681884765625, gamma=1.05070102214813232421875),
-    "Celu": _with(_celu, alpha=1.0),
+    "Elu": _with(elu, alpha=1.0),
+    "Selu": _with(selu, alpha=1.67326319217681884765625, gamma=1.05070102214813232421875),
+    "Celu": _with(celu, alpha=1.0),
     "Sigmoid": unary_operator(sigmoid),
     "HardSigmoid": _with(hard_sigmoid, alpha=0.2, beta=0.5),
-    "HardSwish": unary_operator(_hard_swish),
+    "HardSwish": unary_operator(hard_swish),
     "Swish": _with(swish, alpha=1.0),
     "Softplus": unary_operator(softplus),
-    "Softsign": unary_operator(lambda x: x / (1 + unary("abs", x))),
-    "ThresholdedRelu": _with(_thresholded_relu, alpha=1.0),
+    "Softsign": unary_operator(softsign),
+    "ThresholdedRelu": _with(thresholded_relu, alpha=1.0),
     "Gelu": _gelu,
     "Mish": unary_operator(_mish),
     "Shrink": _shrink,

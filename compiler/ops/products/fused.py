@@ -2,15 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from ...dtypes import F16, F32, F64
+from ...ir.construct import maximum, minimum, unary
+from ...ir.nodes import Expr
 from ...tensor import Tensor, compute
 from ..broadcast import pointwise
 from ..call import Call
-from ..elementwise.activation import gelu_by_erf, gelu_by_tanh, swish
+from ..elementwise.activation import (
+    celu,
+    elu,
+    gelu_by_erf,
+    gelu_by_tanh,
+    hard_sigmoid,
+    hard_swish,
+    leaky_relu,
+    selu,
+    sigmoid,
+    softplus,
+    softsign,
+    swish,
+    thresholded_relu,
+)
 from ..movement.rearranging import transposed
-from .linear import mat_mul_of
+from .convolution import conv
+from .linear import gemm, mat_mul_of
+
+_ACTIVATIONS: Mapping[str, tuple[Callable[..., Expr], tuple[str, ...]]] = {
+    "Celu": (celu, ("alpha",)),
+    "Clip": (lambda x, low, high: minimum(maximum(x, low), high), ("low", "high")),
+    "Elu": (elu, ("alpha",)),
+    "HardSigmoid": (hard_sigmoid, ("alpha", "beta")),
+    "HardSwish": (hard_swish, ()),
+    "LeakyRelu": (leaky_relu, ("alpha",)),
+    "Relu": (lambda x: maximum(x, 0), ()),
+    "Selu": (selu, ("alpha", "gamma")),
+    "Sigmoid": (sigmoid, ()),
+    "Softplus": (softplus, ()),
+    "Softsign": (softsign, ()),
+    "Tanh": (lambda x: unary("tanh", x), ()),
+    "ThresholdedRelu": (thresholded_relu, ("alpha",)),
+}
+"""Functions of sums, with the names of their parameters, which have no defaults there."""
 
 
 def _gelu(call: Call) -> Tensor:
@@ -50,6 +84,41 @@ def _fused_mat_mul(call: Call) -> Tensor:
     return compute(f"{call.name}.scaled", product.shape, (product,), lambda *i: product[i] * alpha)
 
 
+def _fused_conv(call: Call) -> Tensor:
+    """Conv, plus input 3, then an activation, whose parameters are a list."""
+    result = conv(call)
+    added = call.optional(3, result.shape)
+    if added is not None:
+        result = compute(f"{call.name}.plus", result.shape, (result, added), lambda *i: result[i] + added[i])
+    absent: tuple[float, ...] = ()
+    parameters = call.attribute("activation_params", absent)
+    return _activated(call, result, lambda names: parameters[: len(names)])
+
+
+def _fused_gemm(call: Call) -> Tensor:
+    """Gemm, then an activation, whose parameters are attributes."""
+
+    def parameters(names: Sequence[str]) -> list[float]:
+        attributes = [f"activation_{name}" for name in names]
+        return [call.attribute(a, 0.0) for a in attributes if a in call.attributes]
+
+    return _activated(call, gemm(call), parameters)
+
+
+def _activated(call: Call, t: Tensor, parameters: Callable[[Sequence[str]], Sequence[float]]) -> Tensor:
+    """The activation of a tensor; `parameters` has its parameters by their names, or fewer where some are missing."""
+    name = call.attribute("activation", "")
+    if not name:
+        return t
+    if name not in _ACTIVATIONS:
+        raise call.unsupported(f"attribute activation={name!r}", "save the model with less optimisation")
+    function, names = _ACTIVATIONS[name]
+    given = parameters(names)
+    if len(given) < len(names):
+        raise call.unsupported(f"activation {name} lacks parameters: it has {', '.join(names)}", "the model is invalid")
+    return compute(f"{call.name}.activated", t.shape, (t,), lambda *i: function(t[i], *given))
+
+
 def _operand(call: Call, index: int, side: str) -> Tensor:
     """Input `index` with the dimensions that the product has. Those of a vector stay, as in onnxruntime."""
     t = call.input(index)
@@ -73,6 +142,8 @@ def _of_floats(operator: Callable[[Call], Tensor]) -> Callable[[Call], Tensor]:
 OPERATORS = {
     "BiasGelu": _of_floats(_bias_gelu),
     "FastGelu": _of_floats(_fast_gelu),
+    "FusedConv": _of_floats(_fused_conv),
+    "FusedGemm": _of_floats(_fused_gemm),
     "FusedMatMul": _of_floats(_fused_mat_mul),
     "Gelu": _of_floats(_gelu),
     "QuickGelu": _of_floats(_quick_gelu),
