@@ -177,7 +177,7 @@ def test_comments_stand_outside_of_strings() -> None:
 @pytest.mark.parametrize(
     ("case", "reason"),
     [
-        (Case("", "Nothing", ()), OPERATOR),
+        (Case("", "Nothing", (), domain="com.microsoft"), OPERATOR),
         (Case("", "Conv", (), domain="com.ms.internal.nhwc"), LAYOUT),
         (Case("", "Relu", (np.zeros(1, np.float32),), opset=1000), OPSET),
         (Case("", "Concat", (np.zeros(1, np.float32), np.zeros((1, 1), np.float32)), {"axis": 0}), INVALID),

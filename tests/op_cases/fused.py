@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import erf
 from typing import Any
 
+import numpy as np
 from op_cases._arrays import WIDE, Arrays
 from op_table import Array, Case
 
@@ -46,8 +49,23 @@ _ACTIVATED = [
     _gemm("Softplus"),
 ]
 
+
+def _split(x: Array, bias: Array) -> Case:
+    """onnxruntime has it for GPUs alone."""
+    left, right = np.split((x + bias).astype(np.float64), 2, axis=-1)
+    expected = left * right * (np.vectorize(erf)(right / np.sqrt(2)) + 1) / 2
+    return replace(_ms("biassplitgelu", "BiasSplitGelu", x, bias), expected=(expected.astype(np.float32),))
+
+
+def _sum(x: Array, bias: Array, skip: Array) -> Case:
+    """onnxruntime has it for GPUs alone."""
+    return replace(_ms("biasadd", "BiasAdd", x, bias, skip, constants=frozenset({1})), expected=(x + bias + skip,))
+
+
 CASES = [
     *_ACTIVATED,
+    _split(_x(2, 3, 10), _x(10)),
+    _sum(_x(2, 3, 5), _x(5), _x(2, 3, 5)),
     _ms("gelu", "Gelu", _x(2, 3, 5)),
     _ms("gelu-wide", "Gelu", WIDE),
     _ms("biasgelu", "BiasGelu", _x(2, 3, 5), _x(5), constants=frozenset({1})),

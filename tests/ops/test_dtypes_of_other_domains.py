@@ -35,10 +35,11 @@ QUANTA = np.arange(6, dtype=np.uint8).reshape(2, 3)
         ("MatMulIntegerToFloat", [QUANTA, QUANTA.T, ZERO, SCALE], r"input 2 .* is uint8, where float32 or float16"),
         ("Gelu", [QUANTA], r"input 0 .* is uint8, where float32 or float16 or float64 is expected"),
         ("BiasGelu", [random((2, 3)), np.ones(3)], r"input 1 .* is float64, where float32 is expected"),
+        ("BiasSplitGelu", [random((1, 2, 3)), random((3,))], "its input has 3 columns, which are no two halves"),
         ("FusedMatMul", [random((2, 3)), QUANTA.T], r"input 1 .* is uint8, where float32 is expected"),
     ],
 )
-def test_another_dtype_is_refused(op: str, operands: list[np.ndarray], message: str) -> None:
+def test_operands_that_do_not_fit_are_refused(op: str, operands: list[np.ndarray], message: str) -> None:
     names = [f"a{i}" for i in range(len(operands))]
     proto = model(
         [node(op, names, ["y"], domain=MICROSOFT)],

@@ -58,6 +58,27 @@ def _bias_gelu(call: Call) -> Tensor:
     return pointwise(call, lambda v, bias: gelu_by_erf(v + bias), x, call.input(1, x.shape[-1:]))
 
 
+def _bias_add(call: Call) -> Tensor:
+    """x plus a bias along the last axis, plus a tensor of the shape of x."""
+    x = call.input(0, (None, None, None))
+    return pointwise(call, lambda v, b, skip: v + b + skip, x, call.input(1, x.shape[-1:]), call.input(2, x.shape))
+
+
+def _bias_split_gelu(call: Call) -> Tensor:
+    """The first half of x plus a bias along the last axis, times Gelu of the second half."""
+    x = call.input(0, (None, None, None))
+    bias = call.input(1, x.shape[-1:])
+    (columns,) = call.fixed(x, (2,))
+    if columns % 2:
+        raise call.unsupported(f"its input has {columns} columns, which are no two halves", "the model is invalid")
+    half = columns // 2
+
+    def body(b: Expr, i: Expr, c: Expr) -> Expr:
+        return (x[b, i, c] + bias[c,]) * gelu_by_erf(x[b, i, c + half] + bias[c + half,])
+
+    return compute(call.name, (*x.shape[:2], half), (x, bias), body)
+
+
 def _fast_gelu(call: Call) -> Tensor:
     """Gelu approximated by tanh, of x plus an optional bias along the last axis."""
     x = call.input(0)
@@ -140,7 +161,9 @@ def _of_floats(operator: Callable[[Call], Tensor]) -> Callable[[Call], Tensor]:
 
 
 OPERATORS = {
+    "BiasAdd": _of_floats(_bias_add),
     "BiasGelu": _of_floats(_bias_gelu),
+    "BiasSplitGelu": _of_floats(_bias_split_gelu),
     "FastGelu": _of_floats(_fast_gelu),
     "FusedConv": _of_floats(_fused_conv),
     "FusedGemm": _of_floats(_fused_gemm),
