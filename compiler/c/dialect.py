@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import isinf, isnan
 
+import numpy as np
+
 from ..codegen.source import ATOM, LOWEST, PRODUCT, CLike, Text
 from ..dtypes import BOOL, F16, F32, F64, I32, I64, U64, DType
 from ..ir.lanes import Ramp
@@ -40,6 +42,8 @@ class C(CLike):
             if isnan(value) or isinf(value):
                 return super().literal(value, F32)
             return Text(repr(float(value)), PRODUCT if value < 0 else ATOM)
+        if dtype == F16:
+            return Text(hex(int(np.float16(value).view(np.uint16))))  # its bits, as SCALARS has it
         if dtype in (I64, U64):
             kind = "" if dtype == I64 else "U"
             if value == -(2**63):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from op_cases._arrays import Arrays, ints, scalar
 from op_table import Array, Case
 
@@ -15,6 +16,10 @@ MODES = ("constant", "reflect", "edge", "wrap")
 def _centred(id: str, t: Array, *shape: int, **attributes: Any) -> Case:
     return Case(f"centercroppad-{id}", "CenterCropPad", (t, ints(*shape)), attributes, 18, constants=frozenset({1}))
 
+
+_HALVES = a.normal(3, 4).astype(np.float16)
+_PADDED = np.pad(_HALVES, ((0, 2), (1, 0)), constant_values=np.float16(1.2))
+"""Before opset 11 onnxruntime has float32 alone."""
 
 CASES = [
     *(Case(f"pad-{m}-2d", "Pad", (a.normal(3, 4), ints(1, 2, 2, 3)), {"mode": m}, constants=PADS) for m in MODES),
@@ -53,6 +58,7 @@ CASES = [
     Case("pad-value", "Pad", (a.normal(3, 4), ints(1, 0, 0, 2), scalar(7.5)), constants=PADS),
     Case("pad-value-input", "Pad", (a.normal(3, 4), ints(1, 0, 0, 2), scalar(-2)), opset=13, constants=frozenset({1})),
     Case("pad-value-opset10", "Pad", (a.normal(3, 4),), {"pads": [0, 1, 2, 0], "value": 1.25}, opset=10),
+    Case("pad-float16-value", "Pad", (_HALVES,), {"pads": [0, 1, 2, 0], "value": 1.2}, opset=10, expected=(_PADDED,)),
     Case("pad-infinite-value", "Pad", (a.normal(3), ints(1, 1), scalar(float("-inf"))), constants=PADS),
     Case("pad-int64-value", "Pad", (a.integers(0, 9, 3), ints(2, 1), scalar(-1, "int64")), opset=11, constants=PADS),
     Case("pad-bool", "Pad", (a.bools(3), ints(2, 1)), opset=13, constants=PADS),
