@@ -38,8 +38,9 @@ import { openStore } from './fetch/keep_files.js';
 /** @typedef {ArrayBufferView | import('./model.js').OnDevice} Input bytes of the model's dtype, or what a GPU has */
 /** @typedef {(import('./model.js').TypedArray | GPUBuffer) & { shape?: readonly number[] }} Output */
 /**
- * @typedef {import('./values/sizes.js').Spec & { room: readonly number[], stays?: true }} StateSpec `room`: the shape of its
- *   memory; `stays`: rows that are dropped do not concern it
+ * @typedef {import('./values/sizes.js').Spec & { room: readonly number[], overwritten?: true, stays?: true }} StateSpec
+ *   `room`: the shape of its memory; `overwritten`: it is not what it was with new rows behind; `stays`: it is left as it is all
+ *   the same where others drop rows
  */
 /**
  * @typedef {'read' | 'write' | 'copy' | 'move' | 'drop' | 'undo'} Action `write` makes states anew: of zeros, or of the arrays that are

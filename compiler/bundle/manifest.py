@@ -20,7 +20,7 @@ from .check_outputs import check_outputs
 from .files import SIGNATURE, TEXT, BundleFile, hashed_file
 from .place_memory import PAGE, MemoryLayout, place_memory
 from .render_device import render_device, render_steps
-from .size_data import Numbers, dimension_data, number_scalars, refusal_data, size_data
+from .size_data import Numbers, dimensions_data, number_scalars, refusal_data, size_data
 
 ABI = 5
 """The format of manifest, device programs and modules; load.js checks it."""
@@ -86,7 +86,7 @@ def make_manifest(artifact: Artifact, shard_bytes: int = SHARD_BYTES, bounds: Se
     if artifact.tolerance is not None:
         fields["tolerance"] = artifact.tolerance
     if artifact.dimensions:
-        fields["dimensions"] = [dimension_data(d, artifact.inputs, numbers) for d in artifact.dimensions]
+        fields["dimensions"] = dimensions_data(artifact.dimensions, artifact.inputs, numbers)
     if artifact.states:
         fields["states"] = [_state(spec, numbers) for spec in artifact.states]
     if measured := _measured(artifact, _scalars(artifact)):
@@ -195,10 +195,11 @@ def _tensor(spec: TensorSpec, numbers: Numbers) -> Fields:
 
 
 def _state(spec: TensorSpec, numbers: Numbers) -> Fields:
-    """`room` is the shape that its memory is laid out for; `stays` where rows that are dropped do not concern it."""
+    """`room` is the shape that its memory is laid out for; `overwritten` and `stays` as `State` has them."""
     shape = [size_data(n, numbers) for n in spec.shape]
-    stays = {"stays": True} if spec.stays else {}
-    return {"name": spec.name, "dtype": str(spec.dtype), "shape": shape, "room": list(spec.extents), **stays}
+    kinds = {"stays": spec.stays, "overwritten": spec.overwritten}
+    flags = {name: True for name, holds in kinds.items() if holds}
+    return {"name": spec.name, "dtype": str(spec.dtype), "shape": shape, "room": list(spec.extents), **flags}
 
 
 def _measured(artifact: Artifact, offsets: Mapping[Scalar, int]) -> list[Fields]:

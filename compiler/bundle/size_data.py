@@ -14,6 +14,7 @@ from ..ir.sizes import Size, capacity, scalars_of, text_of
 from ..program.dimensions import Dimension
 from ..program.program import TensorSpec
 from ..program.refusals import Refusal
+from ..program.states import follows, grows
 
 Numbers = Mapping[Scalar, int]
 """The number of a scalar in the runtime."""
@@ -46,15 +47,28 @@ def size_data(n: Size, numbers: Numbers) -> int | dict[str, Any]:
     return {"text": text_of(n), "most": capacity(n), "value": expression_data(n, numbers)}
 
 
-def dimension_data(d: Dimension, inputs: Sequence[TensorSpec], numbers: Numbers) -> dict[str, Any]:
+def dimensions_data(
+    dimensions: Sequence[Dimension], inputs: Sequence[TensorSpec], numbers: Numbers
+) -> list[dict[str, Any]]:
     """`least` and `most` are of the size, in which the scalar counts multiples; `after` is what a run leaves of it in a
-    state, and positions are less than `limit`. Of one with a `window` sessions drop rows before a run that would leave
-    more, which that counts which is `droppedOf` it."""
+    state: one that it leaves as it is `stays`, and one that grows by other numbers of rows than that which positions
+    count does so `apart`. Positions are less than `limit`. Of one with a `window` sessions drop rows before a run that
+    would leave more, which that counts which is `droppedOf` it."""
+    return [_dimension(d, dimensions, inputs, numbers) for d in dimensions]
+
+
+def _dimension(
+    d: Dimension, dimensions: Sequence[Dimension], inputs: Sequence[TensorSpec], numbers: Numbers
+) -> dict[str, Any]:
     entry: dict[str, Any] = {"name": d.name, "least": d.least, "most": d.most, "multiple": d.multiple}
     if d.value_of is not None:
         entry["input"] = next(i for i, spec in enumerate(inputs) if spec.name == d.value_of)
     if d.after is not None:
         entry["after"] = size_data(d.after, numbers)
+        if not grows(d):
+            entry["stays"] = True
+        elif not follows(dimensions, d):
+            entry["apart"] = True
     if d.limit is not None:
         entry["limit"] = d.limit
     if d.window is not None:

@@ -17,8 +17,8 @@ from ..ir.nodes import Expr, Scalar
 from ..ir.sizes import Size, number, scalars_of
 from ..program.dimensions import Dimension
 from ..program.plan_memory import align
-from ..program.program import Program, TensorSpec
-from ..program.states import dropped_rows
+from ..program.program import Program
+from ..program.states import counted_rows, dropped_rows, follows, grow_apart
 from ..text.escape import comment
 from .c_sizes import scalar_text, size_text, whole_multiple
 
@@ -69,8 +69,10 @@ class KeptStates:
 
     @property
     def rewinds(self) -> bool:
-        """Whether all states have rows, so that some can be dropped."""
-        return bool(self.lengths) and all(self._grows(s) or s.stays for s in self.program.states)
+        """Whether all states that grow have the newest rows at their end, as many of each, so that some can be
+        dropped."""
+        known = all(s.stays or not s.overwritten for s in self.program.states)
+        return known and counted_rows(self.lengths) is not None and not grow_apart(self.lengths)
 
     def kept_entry(self, d: Dimension) -> int:
         """The entry of a dimension in `kept`."""
@@ -85,13 +87,13 @@ class KeptStates:
 
     def begin(self) -> list[str]:
         """Returns from a run that cannot begin, and drops rows that it has no room for."""
-        lost = [f"if ({self._lost}) return {STATUS_OF['LOST']};"] if self._fixed else []
+        lost = [f"if ({self._lost}) return {STATUS_OF['LOST']};"] if self._overwritten else []
         lines = [*lost, *(line for d in self.lengths for line in self._check(d))]
         for d in self.shared:
             held = f"kept[{self.kept_entry(d)}]"
             lines.append(f"if ({held} && {held} != sizes[{self.entry(d)}] + 1) return {STATUS_OF['OTHER']};")
         lines += [line for d in self.lengths for line in self._drop(d)]
-        return [*lines, f"{self._lost} = 1;"] if self._fixed else lines
+        return [*lines, f"{self._lost} = 1;"] if self._overwritten else lines
 
     def end(self, scalar: Callable[[Scalar], str]) -> list[str]:
         """Takes the lengths that a run leaves, by its scalars."""
@@ -102,14 +104,14 @@ class KeptStates:
             ),
             *(f"kept[{self.kept_entry(d)}] = sizes[{self.entry(d)}] + 1;" for d in self.shared),
             f"kept[{self.runs}]++;",
-            *([f"{self._lost} = 0;"] if self._fixed else []),
+            *([f"{self._lost} = 0;"] if self._overwritten else []),
         ]
 
     def functions(self, prefix: str) -> list[str]:
         """NAME_position and, where rows can be dropped, NAME_rewind."""
-        counted = self.lengths[:1]
-        dropped = [one for d in counted if (one := dropped_rows(self.lengths, d)) is not None]
-        rows = " + ".join(f"kept[{self.kept_entry(d)}]" for d in (*counted, *dropped)) or f"kept[{self.runs}]"
+        counted = counted_rows(self.lengths)
+        entries = [] if counted is None else [counted, dropped_rows(self.lengths, counted)]
+        rows = " + ".join(f"kept[{self.kept_entry(d)}]" for d in entries if d is not None) or f"kept[{self.runs}]"
         lines = [
             f"int64_t {prefix}_position(const void *state) {{",
             "  if (!state) return 0;",
@@ -120,15 +122,16 @@ class KeptStates:
         ]
         if not self.rewinds:
             return lines
-        (d,) = counted
-        parts = f" || rows % {d.multiple}" if d.multiple > 1 else ""
+        followed = [d for d in self.lengths if follows(self.lengths, d)]
+        fewer = ["rows < 0", *(f"rows > kept[{self.kept_entry(d)}]" for d in followed)]
+        fewer += [f"rows % {d.multiple}" for d in followed if d.multiple > 1]
         return [
             *lines,
             f"int {prefix}_rewind(void *state, int64_t rows) {{",
             f"  if (!state) return {STATUS_OF['FEWER']};",
             f"  int64_t *kept = {self._kept('')};",
-            f"  if (rows < 0 || rows > kept[{self.kept_entry(d)}]{parts}) return {STATUS_OF['FEWER']};",
-            f"  kept[{self.kept_entry(d)}] -= rows;",
+            f"  if ({' || '.join(fewer)}) return {STATUS_OF['FEWER']};",
+            *(f"  kept[{self.kept_entry(d)}] -= rows;" for d in followed),
             "  return 0;",
             "}",
             "",
@@ -136,14 +139,15 @@ class KeptStates:
 
     def declarations(self, prefix: str, api: str = "") -> list[str]:
         """Declarations of `functions`, each behind what it does."""
-        counts = "Rows of the states, those that were dropped among them." if self.lengths else "Runs since the start."
-        lines = [comment(counts), f"{api}int64_t {prefix}_position(const void *state);"]
-        if not self.rewinds:
+        counted = counted_rows(self.lengths)
+        rows = "Runs since the start." if counted is None else "Rows of the states, those that were dropped among them."
+        lines = [comment(rows), f"{api}int64_t {prefix}_position(const void *state);"]
+        if counted is None or not self.rewinds:
             return lines
         status = f"{prefix.upper()}_STATE_FEWER"
         return [
             *lines,
-            comment(f"Drops the last rows that {self.lengths[0].name} counts; returns 0, or {status}."),
+            comment(f"Drops the last rows that {counted.name} counts; returns 0, or {status}."),
             f"{api}int {prefix}_rewind(void *state, int64_t rows);",
         ]
 
@@ -154,13 +158,10 @@ class KeptStates:
     def _lost(self) -> str:
         return f"kept[{self.runs + 1}]"
 
-    def _grows(self, s: TensorSpec) -> bool:
-        return any(self._is(n, d) for n in s.shape for d in self.lengths)
-
     @property
-    def _fixed(self) -> bool:
+    def _overwritten(self) -> bool:
         """Whether there are states that a run writes over as it goes."""
-        return not all(map(self._grows, self.program.states))
+        return any(s.overwritten for s in self.program.states)
 
     def _check(self, d: Dimension) -> Iterator[str]:
         """As `check_room` of states."""

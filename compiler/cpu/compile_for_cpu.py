@@ -40,7 +40,7 @@ from ..pipeline.lowered import Lowered, kernel_name
 from ..pipeline.plan_kernels import KernelChoices, KernelPlan, plan_kernels
 from ..pipeline.weights import Weights
 from ..program.plan_memory import aligned_size
-from ..program.program import Launch, Program, Region, Slot, Step, TensorSpec
+from ..program.program import Launch, Program, Region, Slot, Step, TensorSpec, kept_spec
 from ..program.steps import Branch, Loop
 from ..schedule.by_choices import schedule_by
 from ..schedule.schedule_cpu import schedule_cpu
@@ -116,7 +116,7 @@ def compile_for_cpu(
     inputs = tuple(spec(name, t) for name, t in model.tensors.inputs if t not in states)
     outputs = tuple(spec(name, t) for name, t in model.tensors.outputs if t not in states.values())
     kept = tuple(
-        replace(spec(name, t), room=t.extents, stays=name in model.tensors.staying)
+        kept_spec(spec(name, t), t.extents, model.tensors.state(name))
         for name, t in model.tensors.inputs
         if t in states
     )

@@ -32,7 +32,7 @@ from ..pipeline.dump import Dump
 from ..pipeline.lowered import Lowered
 from ..pipeline.plan_kernels import KernelPlan
 from ..pipeline.weights import Weights
-from ..program.program import TensorSpec
+from ..program.program import TensorSpec, kept_spec
 from ..records.record_use import use_of_records
 from ..system.cache import Cache, open_cache
 from ..system.run_passes import ignore
@@ -349,15 +349,13 @@ def ports_of(lowered: Lowered) -> Ports:
     tensors, offset = lowered.tensors, lowered.stored.offset
     kept = dict(tensors.state_tensors)
 
-    def spec(name: str, t: Tensor, room: tuple[int, ...] | None = None) -> TensorSpec:
-        return TensorSpec(name, t.dtype, t.shape, offset[t], room)
+    def spec(name: str, t: Tensor) -> TensorSpec:
+        return TensorSpec(name, t.dtype, t.shape, offset[t])
 
     return Ports(
         tuple(spec(name, t) for name, t in tensors.inputs if t not in kept),
         tuple(spec(name, t) for name, t in tensors.outputs if t not in kept.values()),
-        tuple(
-            replace(spec(name, t, t.extents), stays=name in tensors.staying) for name, t in tensors.inputs if t in kept
-        ),
+        tuple(kept_spec(spec(name, t), t.extents, tensors.state(name)) for name, t in tensors.inputs if t in kept),
     )
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from ..codegen.c_states import STATUS_OF
 from ..dtypes import DTYPES
 from ..errors import InputError
-from ..ir.nodes import Expr, Scalar
+from ..ir.nodes import Const, Expr, Scalar
 from ..ir.sizes import Size, scalars_of, size
 from ..program.dimensions import Dimension
 from ..program.plan_memory import ALIGNMENT
@@ -71,7 +71,13 @@ class _Range(ctypes.Structure):
 class _Length(ctypes.Structure):
     """`name_length` of library.h."""
 
-    _fields_ = (("name", c_char_p), ("most", c_int64), ("multiple", c_int64), ("dropped", c_int))
+    _fields_ = (
+        ("name", c_char_p),
+        ("most", c_int64),
+        ("multiple", c_int64),
+        ("dropped", c_int),
+        ("growth", c_int),
+    )
 
 
 REFUSED = 100
@@ -225,18 +231,20 @@ class LoadedModel(StatefulModel):
         )
 
     def _lengths_of_states(self) -> tuple[Dimension, ...]:
-        """The lengths of states, each with its own value as what a run leaves: the library computes that."""
+        """The lengths of states. How many rows a run adds to them is for the library to compute, and has a scalar here,
+        one for all that grow as positions do."""
         count = self._function("length_count", c_int)()
         get = self._function("state_length", POINTER(_Length), c_int)
         lengths = [get(i).contents for i in range(count)]
         names = [d.name.decode() for d in lengths]
         scalars = [_scalar(name, 0, d.most, d.multiple) for name, d in zip(names, lengths, strict=True)]
+        added = (Const(0), Scalar("rows", 2), Scalar("other rows", 2))
         return tuple(
             Dimension(
                 name,
                 scalar,
                 d.multiple,
-                after=size(scalar * d.multiple),
+                after=size(scalar * d.multiple + added[d.growth]),
                 dropped_of=names[d.dropped] if d.dropped >= 0 else None,
             )
             for name, scalar, d in zip(names, scalars, lengths, strict=True)
@@ -246,9 +254,10 @@ class LoadedModel(StatefulModel):
         """A state at its place in the memory of a session."""
         place = self._function("state_data", c_void_p, c_void_p, c_int)(c_void_p(ALIGNMENT), number)
         shape = self._function("state", POINTER(_Tensor), c_int)(number).contents.shape[: len(spec.shape)]
-        # Where rows can be dropped, what has none stays as it is.
-        stays = hasattr(self._code, f"{self._prefix}_rewind") and not self._has_rows(spec)
-        return replace(spec, offset=place - ALIGNMENT, room=tuple(shape), stays=stays)
+        # Where rows can be dropped those of others end with the newest, and what has none stays as it is.
+        rewinds, rows = hasattr(self._code, f"{self._prefix}_rewind"), self._has_rows(spec)
+        stays, overwritten = rewinds and not rows, not (rewinds and rows)
+        return replace(spec, offset=place - ALIGNMENT, room=tuple(shape), stays=stays, overwritten=overwritten)
 
     def _has_rows(self, spec: TensorSpec) -> bool:
         lengths = {d.scalar for d in self._lengths}

@@ -15,7 +15,15 @@ from ..ir.nodes import Expr, Scalar
 from ..ir.sizes import scalars_of, value_of
 from ..program.dimensions import Dimension
 from ..program.program import Program, TensorSpec
-from ..program.states import lengths_after, lengths_at_start, rows_ever, within_window
+from ..program.states import (
+    counted_rows,
+    follows,
+    grow_apart,
+    lengths_after,
+    lengths_at_start,
+    rows_ever,
+    within_window,
+)
 from ..values.arrays import read_inputs
 from ..values.bind_sizes import bind_sizes
 from ..values.ports import check_out
@@ -57,10 +65,9 @@ class Session:
         sizes = scalars_of(*(n for s in program.states for n in s.shape if isinstance(n, Expr)))
         # Sizes of states that the other inputs of a run decide, such as a batch's.
         self._shared = [d.scalar for d in program.dimensions if d.scalar in sizes and d.after is None]
-        self._growing = next((d for d in program.dimensions if d.after is not None), None)
+        self._counted = counted_rows(program.dimensions)
         self._counts = [d for d in program.dimensions if d.dropped_of is not None]
-        lengths = lengths_at_start(program.dimensions)
-        self._fixed = [s for s in program.states if lengths.keys().isdisjoint(_scalars_of(s))]
+        self._overwritten = [s for s in program.states if s.overwritten]
         self.lengths: dict[Scalar, int] = {}
         self._held: dict[Scalar, int] = {}
         self._runs, self._broken = 0, ""
@@ -81,7 +88,7 @@ class Session:
     @property
     def position(self) -> int:
         """The rows of the states, with those that were dropped; where no state grows the runs since the start."""
-        d = self._growing
+        d = self._counted
         return self._runs if d is None else rows_ever(self._dimensions, d, self.lengths)
 
     def save_state(self) -> dict[str, Array]:
@@ -114,18 +121,24 @@ class Session:
             self._start(lengths, {s: n for s, n in sizes.items() if s not in lengths})
 
     def rewind(self, rows: int) -> None:
-        """Drops the last `rows` of the states. Raises InputError where there are fewer, or where a state does not
-        grow: load what was saved there."""
-        fixed = [s.name for s in self._fixed if not s.stays]
-        if self._growing is None or fixed:
-            raise InputError(f"rewind: the states {fixed} have no rows; save_state() and load_state() take them back")
+        """Drops the last `rows` of the states, those of each length that grows as positions do. Raises InputError where
+        there are fewer, or where not all states have their newest rows at the end: load what was saved there."""
+        advice = "save_state() and load_state() take them back"
+        if apart := grow_apart(self._dimensions):
+            names = " and ".join(d.name for d in self._dimensions if d is self._counted or d in apart)
+            raise InputError(f"rewind: {names} grow by different numbers of rows; {advice}")
+        others = [s for s in self._overwritten if not s.stays]
+        if self._counted is None or others:
+            names = " and ".join(s.name for s in others or self._states)
+            raise InputError(f"rewind: a run does not just add rows to the end of {names}; {advice}")
         with self._model.lock:
-            d = self._growing
-            there = self.lengths[d.scalar] * d.multiple
-            if not 0 <= rows <= there or rows % d.multiple:
-                raise InputError(f"rewind({rows}): the states have {there} rows ({d.name})")
-            left = self.lengths[d.scalar] - rows // d.multiple
-            self.lengths = {s: min(n, left) if s is d.scalar else n for s, n in self.lengths.items()}
+            self._check_whole()
+            followed = {d.scalar: d for d in self._dimensions if follows(self._dimensions, d)}
+            for s, d in followed.items():
+                there = self.lengths[s] * d.multiple
+                if not 0 <= rows <= there or rows % d.multiple:
+                    raise InputError(f"rewind({rows}): the states have {there} rows ({d.name})")
+            self.lengths |= {s: self.lengths[s] - rows // d.multiple for s, d in followed.items()}
             self.changes += 1
 
     def session(self) -> Session:
@@ -160,8 +173,8 @@ class Session:
         return others
 
     def lose(self) -> None:
-        """A run that ends with an error has written over states of fixed size."""
-        if self._fixed:
+        """A run that ends with an error has written over states."""
+        if self._overwritten:
             self._broken = "a run ended with an error and left the states undefined: reset() or load_state() first"
 
     def end(self, scalars: Mapping[Scalar, int]) -> None:
@@ -211,10 +224,6 @@ class Session:
     def _shape(self, state: TensorSpec) -> tuple[int, ...]:
         least = {d.scalar: d.scalar.low for d in self._dimensions}
         return tuple(value_of(n, {**least, **self._held, **self.lengths}) for n in state.shape)
-
-
-def _scalars_of(state: TensorSpec) -> tuple[Scalar, ...]:
-    return scalars_of(*(n for n in state.shape if isinstance(n, Expr)))
 
 
 class StatefulModel(ABC):

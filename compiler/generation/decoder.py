@@ -67,7 +67,7 @@ def add_generation(graph: Graph, options: GenerateOptions) -> tuple[Graph, Gener
 def _sampled(graph: Graph, logits: str, ids: str, top: int) -> Graph:
     """The graph with the token behind its last row of logits, and which tokens occurred as one more state."""
     sampled = add_sampling(graph, logits, ids, top)
-    return replace(sampled, states=(*sampled.states, State(SEEN, SEEN_NEXT, stays=True)))
+    return replace(sampled, states=(*sampled.states, State(SEEN, SEEN_NEXT, stays=True, overwritten=True)))
 
 
 def generation_of(

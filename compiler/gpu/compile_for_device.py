@@ -10,7 +10,7 @@ from ..pipeline.describe_forms import describe_forms
 from ..pipeline.lowered import Lowered
 from ..program.device_program import DeviceProgram, HostCall, Launch, Port, ReadScalar, ScalarLocation, Step
 from ..program.live_ranges import owner_of
-from ..program.program import TensorSpec
+from ..program.program import TensorSpec, kept_spec
 from ..program.steps import Branch, Loop
 from ..system.recursion import deep_recursion
 from ..system.run_passes import Observer, ignore
@@ -73,7 +73,10 @@ def compile_for_device(
             if t not in states.values()
         ),
         states=tuple(
-            Port(TensorSpec(name, t.dtype, t.shape, -1, t.extents, name in model.tensors.staying), tensors.numbers[t])
+            Port(
+                kept_spec(TensorSpec(name, t.dtype, t.shape, -1), t.extents, model.tensors.state(name)),
+                tensors.numbers[t],
+            )
             for name, t in model.tensors.inputs
             if t in states
         ),

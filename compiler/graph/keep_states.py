@@ -16,9 +16,10 @@ from ..ir.rewrite import substitute
 from ..ir.sizes import Size, equal, number, shown, size, text_of, value_of
 from ..ops.call import Call
 from ..program.dimensions import Dimension
-from ..program.states import State
+from ..program.states import State, counted_rows
 from ..tensor import Tensor, compute
 from .ir import Array, Graph, Node, Value
+from .kept_rows import QUERIES, keeps_rows
 from .split_merged import split_merged
 
 USUAL = (
@@ -39,8 +40,8 @@ COUNTED = "Counted"
 _TABLES = {"Gather": (1, 0), "RotaryEmbedding": (3, 1), "com.microsoft.RotaryEmbedding": (1, 2)}
 """Operators that read rows of a table at positions: the inputs that these are, positions and table."""
 
-_QUERIES, _ANGLES = "com.microsoft.GroupQueryAttention", 7
-"""An operator that counts positions itself, and the input that is its table of angles."""
+_ANGLES = 7
+"""The input that is the table of angles of QUERIES, an operator that counts positions itself."""
 
 
 def keep_states(graph: Graph, pairs: Sequence[str] | None, given: Sequence[str]) -> Graph:
@@ -75,6 +76,7 @@ def _may_be(graph: Graph, s: State) -> bool:
 def _with_states(graph: Graph, states: tuple[State, ...], lengths: Mapping[str, Size], given: Sequence[str]) -> Graph:
     dimensions = tuple(replace(d, after=lengths.get(d.name)) for d in graph.dimensions)
     dimensions = tuple(_fast(d, dimensions) for d in dimensions)
+    states = tuple(replace(s, overwritten=not keeps_rows(graph, s.before, s.after)) for s in states)
     graph = replace(graph, states=states, dimensions=dimensions)
     for value in tuple(graph.inputs):
         made = None if value.name in given else _made(value, dimensions)
@@ -85,7 +87,7 @@ def _with_states(graph: Graph, states: tuple[State, ...], lengths: Mapping[str, 
                 graph = _limited(graph, rows)
     for node in graph.nodes:
         # Its positions are those of the states: it turns rows by what its tables of angles have for them.
-        table = node.inputs[_ANGLES] if node.op == _QUERIES and len(node.inputs) > _ANGLES else None
+        table = node.inputs[_ANGLES] if node.op == QUERIES and len(node.inputs) > _ANGLES else None
         if table is not None and table in graph.constants:
             graph = _limited(graph, graph.constants[table].shape[0])
     return graph
@@ -141,6 +143,7 @@ def _lengths(graph: Graph, states: Sequence[State]) -> dict[str, Size]:
     output are of different types or shapes, but for such a dimension."""
     inputs, outputs = {v.name: v for v in graph.inputs}, {v.name: v for v in graph.outputs}
     lengths: dict[str, Size] = {}
+    same: list[tuple[State, Dimension]] = []
     sizes = {d.name for d in graph.dimensions if d.value_of is not None}
     for s in states:
         before, after = inputs[s.before], outputs[s.after]
@@ -149,9 +152,10 @@ def _lengths(graph: Graph, states: Sequence[State]) -> dict[str, Size]:
         if before.dtype != after.dtype or len(before.shape) != len(after.shape):
             raise InputError(f"state {s}: the input is {_type(before)}, the output {_type(after)}")
         for a, b in zip(before.shape, after.shape, strict=True):
-            if equal(a, b):
-                continue
             d = _dimension(graph.dimensions, a)
+            if equal(a, b):
+                same += [] if d is None else [(s, d)]
+                continue
             if d is None:
                 raise InputError(
                     f"state {s}: the input is {_type(before)}, and a run leaves {_type(after)}: the size {text_of(a)} "
@@ -163,6 +167,10 @@ def _lengths(graph: Graph, states: Sequence[State]) -> dict[str, Size]:
                 raise InputError(
                     f"state {s}: a run leaves {text_of(b)} for {d.name}, and other states {text_of(lengths[d.name])}"
                 )
+    for s, d in same:
+        if d.name in lengths:
+            left = text_of(lengths[d.name])
+            raise InputError(f"state {s}: a run leaves {d.name} as it is, and other states have {left} then")
     states_of = {s.before for s in states}
     given = {
         d for v in graph.inputs if v.name not in states_of for n in v.shape if (d := _dimension(graph.dimensions, n))
@@ -249,7 +257,7 @@ def made_inputs(graph: Graph) -> dict[str, Counted]:
 def _made(value: Value, dimensions: Sequence[Dimension]) -> Counted | None:
     """The definition of an input that only counts: a mask of what is there and what comes, and the positions of what
     comes. None for others."""
-    past = next((d for d in dimensions if d.after is not None and not _is_same(d)), None)
+    past = counted_rows(dimensions)
     if past is None or value.dtype not in (I32, I64) or not value.shape:
         return None
     length = size(past.scalar * past.multiple)
@@ -296,10 +304,11 @@ def _table(graph: Graph, node: Node, positions: Value) -> Array | None:
 
 
 def _limited(graph: Graph, rows: int) -> Graph:
-    """`graph` whose states have at most so many rows after a run."""
+    """`graph` whose states have at most so many rows after a run, of those that positions count."""
+    counted = counted_rows(graph.dimensions)
 
     def limited(d: Dimension) -> Dimension:
-        if d.after is None or _is_same(d):
+        if d is not counted:
             return d
         return replace(d, limit=rows if d.limit is None else min(rows, d.limit))
 
@@ -312,12 +321,6 @@ def _fast(d: Dimension, dimensions: Sequence[Dimension]) -> Dimension:
         return d
     steps = [size(number(p.after) - p.scalar * p.multiple) for p in dimensions if p.after is not None]
     return replace(d, fast=1) if any(equal(n, size(d.scalar)) for n in steps) else d
-
-
-def _is_same(d: Dimension) -> bool:
-    """Whether runs leave a length as it is."""
-    assert d.after is not None
-    return bool(equal(d.after, size(d.scalar * d.multiple)))
 
 
 def _computed(graph: Graph, value: Value, made: Counted) -> Graph:

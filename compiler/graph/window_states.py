@@ -9,23 +9,19 @@ from ..dtypes import I64
 from ..errors import InputError
 from ..ir.affine import affine
 from ..ir.nodes import Expr, Scalar
-from ..ir.sizes import Size, capacity, equal, number, scalars_of, size, text_of
+from ..ir.sizes import Size, capacity, number, scalars_of, size, text_of
 from ..program.dimensions import Dimension
-from ..program.states import State
+from ..program.states import State, grows
 from .check_rows import POSITIONS, Sources, check_rows
 from .ir import Graph, Node, Value
 from .keep_states import Counted
+from .kept_rows import QUERIES, joining_node, keeps_rows
 
 MOST_DROPPED = 2**30
 """Rows that a sequence may drop: positions stay numbers of int32."""
 
-_QUERIES, _ROTARY, _POSITIONS = "com.microsoft.GroupQueryAttention", "do_rotary", 9
-"""An operator that counts positions by the rows of its cache, unless its input `_POSITIONS` says them."""
-
-_APPENDING = ("Concat", "Attention", _QUERIES, "com.microsoft.MultiHeadAttention", "com.microsoft.Attention")
-"""Operators that give the rows of an operand with new ones behind them."""
-
-_SAME = ("Identity", "Cast")
+_ROTARY, _POSITIONS = "do_rotary", 9
+"""The attribute of QUERIES by which it counts positions, and the input that may say them in the stead of its rows."""
 
 
 def window_states(graph: Graph, rows: int) -> Graph:
@@ -49,7 +45,7 @@ def window_states(graph: Graph, rows: int) -> Graph:
 def _growing(graph: Graph, rows: int) -> Dimension:
     """The dimension of the states that grow, of which there may be `rows`."""
     option = f"state window {rows}"
-    grown = [d for d in graph.dimensions if d.after is not None and not equal(d.after, _length(d))]
+    grown = [d for d in graph.dimensions if grows(d)]
     if len(grown) != 1:
         names = " and ".join(d.name for d in grown)
         reason = f"{names} both do" if grown else "the model keeps nothing between runs, or what it keeps does not grow"
@@ -114,31 +110,15 @@ def _as_rows(node: Node, operand: int | None, dropped: Dimension) -> Iterator[No
 def _check_appended(graph: Graph, s: State, d: Dimension) -> None:
     """Raises InputError for a state of which the oldest rows are not known to be the first ones."""
     before = next(v for v in graph.inputs if v.name == s.before)
-    value = next(v for v in graph.outputs if v.name == s.after)
     if not any(isinstance(n, Expr) and affine(n) == affine(_length(d)) for n in before.shape):
         return
-    producers = graph.producers()
-    node = producers.get(value)
-    while node is not None and node.op in _SAME and node.inputs[0] is not None:
-        node = producers.get(node.inputs[0])
-    if node is None or node.op not in _APPENDING or not any(_begins(v, before, producers) for v in _first(node)):
+    if not keeps_rows(graph, s.before, s.after):
+        node = joining_node(graph, s.after)
         where = "" if node is None else f" (node {node.name!r}, {node.op})"
         raise InputError(
             f"state window: the output {s.after!r}{where} is not {s.before!r} with new rows behind it, so the oldest "
             "rows are not known to be its first; compile without a window"
         )
-
-
-def _first(node: Node) -> tuple[Value | None, ...]:
-    """The operands of which one may have the first rows of the result."""
-    return node.inputs[:1] if node.op == "Concat" else node.inputs
-
-
-def _begins(v: Value | None, before: Value, producers: dict[Value, Node]) -> bool:
-    """Whether a tensor begins with all rows of `before`."""
-    while v is not None and v is not before and v in producers and producers[v].op in (*_SAME, "Concat"):
-        v = producers[v].inputs[0]
-    return v is before
 
 
 def _counted_on(node: Node, d: Dimension, dropped: Dimension) -> Iterator[Node]:
@@ -147,7 +127,7 @@ def _counted_on(node: Node, d: Dimension, dropped: Dimension) -> Iterator[Node]:
     if isinstance(counted, Counted) and counted.first is not None:
         first = size(number(counted.first) + dropped.scalar * dropped.multiple)
         yield replace(node, definition=replace(counted, first=first))
-    elif node.op == _QUERIES and node.attributes.get(_ROTARY, 0) and not any(node.inputs[_POSITIONS : _POSITIONS + 1]):
+    elif node.op == QUERIES and node.attributes.get(_ROTARY, 0) and not any(node.inputs[_POSITIONS : _POSITIONS + 1]):
         query = node.inputs[0]
         assert query is not None
         positions = Value(f"{node.name}.positions", query.shape[:2], I64)

@@ -81,11 +81,12 @@ typedef struct {
 /* if STATES */
 
 /* A count of rows that states have: a run begins with at most `most` of them, a multiple of `multiple`, and may leave more.
-   Where `dropped` is not -1 it is the number of another length, of whose rows this one counts those that were dropped. */
+   Where `dropped` is not -1 it is the number of another length, of whose rows this one counts those that were dropped.
+   `growth` is 0 where runs leave it as it is, 1 where they add as many rows as to name_position, and else 2. */
 typedef struct {
   const char *name;
   int64_t most, multiple;
-  int dropped;
+  int dropped, growth;
 } name_length;
 /* end */
 

@@ -18,8 +18,10 @@ import numpy as np
 from ..codegen.c_ports import Ports
 from ..codegen.c_sizes import functions
 from ..codegen.c_states import STATUSES, status_macros
+from ..program.dimensions import Dimension
 from ..program.plan_memory import ALIGNMENT
 from ..program.program import Program, TensorSpec
+from ..program.states import follows, grows
 from ..text.escape import c_string, line_comment
 
 CONDITION = re.compile(r"/\* (?:(if|unless) (\w+)|end) \*/\n")
@@ -187,8 +189,13 @@ def _states(prefix: str, ports: Ports) -> list[str]:
         return []
     lengths = states.lengths
     named = {d.name: i for i, d in enumerate(lengths)}
+
+    def growth(d: Dimension) -> int:
+        return (1 if follows(lengths, d) else 2) if grows(d) else 0
+
     entries = [
-        f"    {{{c_string(d.name)}, {d.most}, {d.multiple}, {named.get(d.dropped_of or '', -1)}}}," for d in lengths
+        f"    {{{c_string(d.name)}, {d.most}, {d.multiple}, {named.get(d.dropped_of or '', -1)}, {growth(d)}}},"
+        for d in lengths
     ]
     texts = ", ".join(map(c_string, STATUSES.values()))
     return [

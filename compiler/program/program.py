@@ -13,7 +13,7 @@ What outlives a run is in memory of its own, STATE: zeros at the start, which la
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import prod
 
@@ -25,6 +25,7 @@ from ..ir.nodes import Expr, Kernel, Scalar
 from ..ir.sizes import Size, capacities, text_of, value_of
 from .dimensions import Dimension
 from .refusals import Refusal
+from .states import State
 from .steps import Step as AnyStep
 from .steps import leaves
 
@@ -34,7 +35,8 @@ Array = np.ndarray
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
     """An input or output of the model. `offset` is in bytes from the start of the arena; of a state from the start of
-    its region, where its memory may be laid out for a larger shape, `room`. A state may be one that `stays`."""
+    its region, where its memory may be laid out for a larger shape, `room`. A state may be one that `stays`, or is
+    `overwritten` (`State`)."""
 
     name: str
     dtype: DType
@@ -42,6 +44,7 @@ class TensorSpec:
     offset: int
     room: tuple[int, ...] | None = None
     stays: bool = False
+    overwritten: bool = False
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -66,6 +69,11 @@ class TensorSpec:
     @property
     def bytes(self) -> int:
         return self.length * self.dtype.bytes
+
+
+def kept_spec(spec: TensorSpec, room: tuple[int, ...], state: State) -> TensorSpec:
+    """The spec of a state in memory for `room`."""
+    return replace(spec, room=room, stays=state.stays, overwritten=state.overwritten)
 
 
 class Region(Enum):

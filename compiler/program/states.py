@@ -11,18 +11,19 @@ from dataclasses import dataclass
 
 from ..errors import InputError
 from ..ir.nodes import Scalar
-from ..ir.sizes import number, scalars_of, value_of
+from ..ir.sizes import Size, equal, number, scalars_of, size, value_of
 from .dimensions import Dimension
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Names of an input of a run, and of the output that the next run finds there. One that `stays` is of no rows, and
-    yet left as it is where others drop some."""
+    """Names of an input of a run, and of the output that the next run finds there. One that is `overwritten` is not
+    known to begin with what the run has found; one that `stays` is so, and yet left as it is where others drop rows."""
 
     before: str
     after: str
     stays: bool = False
+    overwritten: bool = False
 
     def __str__(self) -> str:
         return f"{self.before}={self.after}"
@@ -30,6 +31,32 @@ class State:
 
 class StateFullError(InputError):
     """A run that needs more room than the state has; it computes nothing."""
+
+
+def grows(d: Dimension) -> bool:
+    """Whether a run changes the length of states that the dimension is."""
+    return d.after is not None and not equal(d.after, size(d.scalar * d.multiple))
+
+
+def counted_rows(dimensions: Sequence[Dimension]) -> Dimension | None:
+    """The length that positions count: the first that grows."""
+    return next(filter(grows, dimensions), None)
+
+
+def follows(dimensions: Sequence[Dimension], d: Dimension) -> bool:
+    """Whether a length grows by as many rows as that which positions count."""
+    counted = counted_rows(dimensions)
+    return counted is not None and bool(equal(_added(d), _added(counted)))
+
+
+def grow_apart(dimensions: Sequence[Dimension]) -> tuple[Dimension, ...]:
+    """The lengths that grow by other numbers of rows than that which positions count."""
+    return tuple(d for d in dimensions if grows(d) and not follows(dimensions, d))
+
+
+def _added(d: Dimension) -> Size:
+    """The rows that a run adds."""
+    return size(number(0 if d.after is None else d.after) - d.scalar * d.multiple)
 
 
 def lengths_at_start(dimensions: Sequence[Dimension]) -> dict[Scalar, int]:

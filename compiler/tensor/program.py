@@ -52,10 +52,9 @@ class TensorProgram:
         inputs, outputs = dict(self.inputs), dict(self.outputs)
         return tuple((inputs[s.before], outputs[s.after]) for s in self.states)
 
-    @property
-    def staying(self) -> frozenset[str]:
-        """The inputs of states that `stay`."""
-        return frozenset(s.before for s in self.states if s.stays)
+    def state(self, name: str) -> State:
+        """The state of which that is the input."""
+        return next(s for s in self.states if s.before == name)
 
 
 @dataclass(frozen=True, slots=True)

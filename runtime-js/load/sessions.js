@@ -59,7 +59,7 @@ const BROKEN = 'a run failed, and what it left of the states is undefined: reset
 /** @param {Shared} shared */
 function open({ manifest, use, life, info, sizes, newest: rows, restores, runIn, generateIn }) {
   const { inputs: specs, outputs, dimensions = [], states = [], measured = [] } = manifest;
-  const { zeros, growing, shared, fixed, scalarsOf, leftBy, ...room } = stateLengths({ dimensions, states });
+  const { zeros, growing, shared, written, scalarsOf, leftBy, without, ...room } = stateLengths({ dimensions, states });
   let { checkRoom } = room;
   // A run may leave more rows of a state than it may find, for which `checkRoom` has the limit.
   const bounds = dimensions.map((one) => (one.after === undefined ? one : { ...one, most: Number.POSITIVE_INFINITY }));
@@ -161,7 +161,7 @@ function open({ manifest, use, life, info, sizes, newest: rows, restores, runIn,
         if (!next.some(Number.isNaN)) lengths = next;
         runs++;
         changes++;
-        if (fixed.length) broken = BROKEN;
+        if (written.length) broken = BROKEN;
         try {
           const due = settle(of);
           // <newest>
@@ -179,7 +179,7 @@ function open({ manifest, use, life, info, sizes, newest: rows, restores, runIn,
           let follow = () => {};
           // <generate>
           follow = (values, launch) => {
-            if (!of || fixed.some(({ stays }) => !stays) || next.some(Number.isNaN)) return;
+            if (!of || written.some(({ stays }) => !stays) || next.some(Number.isNaN)) return;
             const following = checkInputs(specs, values, info, bounds, sizes, next);
             if (!staysInPlace(following.scalars) || !hasRoom(next, leftBy(following.scalars))) return;
             const results = Promise.resolve(launch(following.values, [...following.scalars, number]));
@@ -309,17 +309,8 @@ function open({ manifest, use, life, info, sizes, newest: rows, restores, runIn,
       rewind: (rows) =>
         inTurn(async () => {
           checkWhole();
-          const { name, multiple } = /** @type {Dimension} */ (dimensions[growing] ?? {});
-          const without = fixed.filter(({ stays }) => !stays).map((spec) => spec.name);
-          if (growing < 0 || without.length) {
-            const advice = 'saveState() and loadState() take them back';
-            throw new UnsupportedError('rewind', `rewind: the states ${without.join(', ')} have no rows; ${advice}`);
-          }
-          const there = rowsThere();
-          if (!(Number.isInteger(rows) && rows >= 0 && rows <= there && rows % multiple === 0))
-            throw new RangeError(`rewind(${rows}): the states have ${there} rows (${name})`);
+          lengths = without(lengths, rows);
           changes++;
-          lengths = lengths.map((length, i) => (i === growing ? (there - rows) / multiple : length));
         }),
       fork: async () => (await fork()).session,
     };

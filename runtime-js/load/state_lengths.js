@@ -1,6 +1,6 @@
 // How long the states of a model are: before a run, and after it.
 
-import { StateFullError } from '../errors.js';
+import { StateFullError, UnsupportedError } from '../errors.js';
 import { shapeOf } from '../values/sizes.js';
 
 /** @typedef {(number | undefined)[]} Lengths scalars of dimensions, those that states have */
@@ -10,13 +10,14 @@ import { shapeOf } from '../values/sizes.js';
  */
 export function stateLengths({ dimensions, states }) {
   const zeros = dimensions.map(({ after }) => (after === undefined ? undefined : 0));
-  const growing = zeros.indexOf(0);
+  const growing = dimensions.findIndex(({ stays }, i) => zeros[i] === 0 && !stays);
   const used = states.map(({ shape }) =>
     shape.flatMap((size) => (typeof size === 'number' ? [] : scalarsIn(size.value))),
   );
   // Sizes of states that the other inputs of a run decide, such as a batch's.
   const shared = dimensions.map((_, i) => zeros[i] === undefined && used.some((scalars) => scalars.includes(i)));
-  const fixed = states.filter((_, i) => !used[i]?.some((scalar) => zeros[scalar] === 0));
+
+  const written = states.filter(({ overwritten }) => overwritten);
 
   /** @type {(lengths: Lengths, held?: Lengths) => number[]} */
   const scalarsOf = (lengths, held = []) =>
@@ -57,7 +58,32 @@ export function stateLengths({ dimensions, states }) {
     });
   };
 
-  return { zeros, growing, shared, fixed, scalarsOf, leftBy, checkRoom };
+  /**
+   * The lengths without the last rows, of all that grow as positions do.
+   * @param {Lengths} lengths
+   * @param {number} rows
+   * @throws {UnsupportedError} where not all states have their newest rows at the end, as many of each
+   */
+  const without = (lengths, rows) => {
+    const refuse = (/** @type {readonly { name: string }[]} */ of, /** @type {(names: string) => string} */ why) => {
+      const advice = 'saveState() and loadState() take them back';
+      throw new UnsupportedError('rewind', `rewind: ${why(of.map(({ name }) => name).join(' and '))}; ${advice}`);
+    };
+    const grown = dimensions.filter(({ apart }, i) => apart || i === growing);
+    if (grown.length > 1) refuse(grown, (names) => `${names} grow by different numbers of rows`);
+    const others = written.filter(({ stays }) => !stays);
+    if (growing < 0 || others.length)
+      refuse(others.length ? others : states, (names) => `a run does not just add rows to the end of ${names}`);
+    return dimensions.map(({ name, multiple, stays }, i) => {
+      if (zeros[i] === undefined || stays) return lengths[i];
+      const there = Number(lengths[i]) * multiple;
+      if (!(Number.isInteger(rows) && rows >= 0 && rows <= there && rows % multiple === 0))
+        throw new RangeError(`rewind(${rows}): the states have ${there} rows (${name})`);
+      return (there - rows) / multiple;
+    });
+  };
+
+  return { zeros, growing, shared, written, scalarsOf, leftBy, checkRoom, without };
 }
 
 /** @type {(expression: import('../values/sizes.js').Expression) => number[]} the numbers of the scalars in it */

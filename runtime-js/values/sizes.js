@@ -8,8 +8,9 @@ import { elementOf, lengthOf, typedArray } from './dtypes.js';
  * @typedef {number | [number] | [string, ...any[]]} Expression a number, a scalar by its number, or an operation
  * @typedef {number | { text: string, most: number, value: Expression }} Size `most` is the largest value
  * @typedef {{ name: string, least: number, most: number, multiple: number, input?: number, after?: Size,
- *   limit?: number, window?: number, droppedOf?: string }} Dimension its scalar counts multiples; `input` is the number of the
- *   input whose element it is, `after` what a run leaves of it in a state, and positions are less than `limit`; before a run
+ *   stays?: true, apart?: true, limit?: number, window?: number, droppedOf?: string }} Dimension its scalar counts multiples;
+ *   `input` is the number of the input whose element it is, `after` what a run leaves of it in a state; where it `stays` that is
+ *   itself, and `apart` it grows by other numbers of rows than what positions count, which are less than `limit`; before a run
  *   that would leave more than the `window` rows are dropped, which that counts which is `droppedOf` it
  * @typedef {{ scalar: number, text: string }} Refusal a branch that does not fit the sizes that the model is compiled for: a
  *   run that takes it leaves another number than 0 in the scalar

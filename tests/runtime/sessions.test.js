@@ -18,7 +18,7 @@ const growing = {
 const fixed = {
   inputs: [{ name: 'x', dtype: 'float32', shape: [2] }],
   outputs: growing.outputs,
-  states: [{ name: 'h', dtype: 'float32', shape: [2], room: [2] }],
+  states: [{ name: 'h', dtype: 'float32', shape: [2], room: [2], overwritten: true }],
 };
 
 /** Sessions over a backend that lists what it is asked for, and whose runs the test ends where `held`. */
@@ -284,7 +284,7 @@ test('without rows a position counts runs, and nothing can be rewound', async ()
   await assert.rejects(model.rewind(1), {
     name: 'UnsupportedError',
     code: 'rewind',
-    message: /the states h have no rows/,
+    message: /a run does not just add rows to the end of h; saveState/,
   });
   const fork = await model.fork();
   assert.equal(fork.position, 3);

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import onnx
 import pytest
-from cli.command import run
 from decoders.tiny import DIMS, POSITIONS, WORDS, sentences, tiny_decoder
-from node_programs import need
+from node_sessions import play, written
 from played_sessions import INTERLEAVED, KEPT, STEPS, WINDOWED, check_interleaved, check_kept, check_windowed
 from state_rows import ROWS, Row
 from windowed_decoder import OPTIONS, SMALL, sentence
@@ -21,26 +16,6 @@ MOST = DIMS["past"][1]
 SIZES = [f"--dim={name}={size if isinstance(size, int) else '{}..{}'.format(*size)}" for name, size in DIMS.items()]
 PLAYED = tuple(row for row in ROWS if row.name != "one that a branch reads, which it decides")
 WASM = {"backend": "wasm"}
-
-
-def play(bundle: Path, script: str, argument: object) -> Any:
-    """The result of a script in Node.js."""
-    given = json.dumps([(bundle / "model.js").as_uri(), argument])
-    lines = ["const [url, argument] = JSON.parse(process.argv[1]);", "const bundle = await import(url);"]
-    lines.append(f"const found = await (async () => {{{script}}})();")
-    lines.append("process.stdout.write(JSON.stringify(found));")
-    command = [need("node"), "--input-type=module", "--expose-gc", "-e", "\n".join(lines), given]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return json.loads(done.stdout)
-
-
-def written(model: onnx.ModelProto, folder: Path, *options: str) -> Path:
-    """The bundle of a model."""
-    onnx.save(model, folder / "model.onnx")
-    done = run(folder / "model.onnx", "--out", folder / "bundle", "--targets", "wasm", *options)
-    assert done.exit_code == 0, done.output
-    return folder / "bundle"
 
 
 @pytest.fixture(scope="module")
