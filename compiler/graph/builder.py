@@ -24,10 +24,11 @@ from ..system.limits import FOLD_BYTES, FOLD_STEPS, CompileMemory, check_element
 from ..tensor import Tensor
 from ..tensor.computed_sizes import NONE
 from ..tensor.computed_sizes import definition as definition_of
-from ..tensor.evaluate import depends_only_on_constants, evaluate, unevaluated
+from ..tensor.evaluate import depends_only_on_constants, unevaluated
 from ..tensor.fold_tensor import GROWTH, grows, may_prepare
 from .contents import contents, hashable
 from .define import define, tensor_of
+from .evaluate_folded import evaluate_folded
 from .ir import DEQUANTIZE, Array, Attribute, Graph, Node, Value
 
 
@@ -114,7 +115,9 @@ class Builder:
         if all(depends_only_on_constants(t) for t in named) and self._may_fold(named, draft.reads):
             if self._memory is not None:
                 self._memory.reserve(sum(map(_bytes, named)), f"{draft.op} (node {name!r}): its result")
-            values = tuple(self.constant(o, evaluate(t)) if o else None for t, o in zip(tensors, outputs, strict=False))
+            read = {v: data for v in draft.reads if (data := self.constant_of(v)) is not None}
+            elements = zip(outputs, evaluate_folded(draft, tensors, outputs, read), strict=False)
+            values = tuple(None if data is None else self.constant(o, data) for o, data in elements)
             if may_prepare(named):
                 self.computed_by(replace(draft, outputs=values))
             return values

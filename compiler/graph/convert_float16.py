@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-import numpy as np
-
 from ..dtypes import F16, F32, ONNX_NUMBERS, DType
 from .builder import Builder
 from .copy_nodes import Copier
+from .evaluate_folded import widened, widened_attributes
 from .ir import Array, Attribute, Graph, Node, Value
 from .names import value_names
-
-_TYPE_ATTRIBUTES = frozenset({"to", "dtype", "output_dtype", "stash_type"})
 
 
 def convert_float16(graph: Graph) -> Graph:
@@ -67,10 +64,10 @@ class _Converter(Copier):
         return F32 if dtype == F16 else dtype
 
     def constant(self, data: Array) -> Array:
-        return data.astype(np.float32) if data.dtype == np.float16 else data
+        return widened(data)
 
     def attributes(self, attributes: Mapping[str, Attribute]) -> Mapping[str, Attribute]:
-        return _converted(attributes)
+        return widened_attributes(attributes)
 
 
 def _touches_float16(node: Node, graph: Graph) -> bool:
@@ -88,15 +85,3 @@ def _touches_float16(node: Node, graph: Graph) -> bool:
 def _holds_float16(region: Graph) -> bool:
     values = (*region.inputs, *region.constants, *(v for node in region.nodes for v in node.outputs if v is not None))
     return any(v.dtype == F16 for v in values) or any(_holds_float16(r) for n in region.nodes for r in n.regions)
-
-
-def _converted(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
-    """With float32 in place of float16 wherever an attribute names a type or holds elements."""
-    result: dict[str, Attribute] = {}
-    for name, value in attributes.items():
-        if name in _TYPE_ATTRIBUTES and value == ONNX_NUMBERS[F16]:
-            value = ONNX_NUMBERS[F32]
-        elif isinstance(value, np.ndarray) and value.dtype == np.float16:
-            value = value.astype(np.float32)
-        result[name] = value
-    return result

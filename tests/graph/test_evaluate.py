@@ -85,6 +85,18 @@ def test_an_extreme_that_is_folded_is_the_one_that_is_computed(op: str) -> None:
     np.testing.assert_array_equal(evaluate_graph(folded, {})["y"], computed)
 
 
+def test_float16_is_folded_in_float32() -> None:
+    """The sum of squares exceeds float16; adding in it would end at 2048."""
+    x = np.full(4096, 8, np.float16)
+    nodes = [node("ReduceL2", ["x"], ["y"], keepdims=0), node("ReduceSum", ["z"], ["s"], keepdims=0)]
+    weights = {"x": x, "z": np.ones(4096, np.float16)}
+    results = evaluate_graph(import_model(model(nodes, {}, ["y", "s"], weights, opset=18)), {})
+    assert {name: (float(a), a.dtype) for name, a in results.items()} == {
+        "y": (512, np.float16),
+        "s": (4096, np.float16),
+    }
+
+
 @pytest.mark.parametrize("row", ROWS, ids=lambda r: r.name)
 def test_states_are_inputs_and_outputs(row: Row) -> None:
     """Arrays that one run returns are given to the next: sizes go by their shapes."""
