@@ -22,6 +22,15 @@ _BATCH = [
     ),
     Case("batchnorm-epsilon", "BatchNormalization", (_x(2, 3, 4), *_channels(3)), {"epsilon": 0.1}),
     Case("batchnorm-2d", "BatchNormalization", (_x(4, 3), *_channels(3)), constants=frozenset({1, 2, 3, 4})),
+    Case(  # onnxruntime rounds products with 1000 apart
+        "batchnorm-near-mean",
+        "BatchNormalization",
+        (np.float32([[[1000, 1000.5, 999]]]), *np.float32([[0.3], [0.25], [1000], [9]])),
+        {"epsilon": 0.0},
+        constants=frozenset({1, 2, 3, 4}),
+        tolerance=1e-6,
+        expected=(np.float32([[[0.25, 0.3, 0.15]]]),),
+    ),
     Case("batchnorm-5d", "BatchNormalization", (_x(1, 2, 3, 2, 3), *_channels(2)), opset=15),
     Case(
         "batchnorm-training",

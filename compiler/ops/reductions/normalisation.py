@@ -17,9 +17,9 @@ from .reduce_axes import reduce_axes, reduce_over, without
 
 
 def batch_normalization(call: Call) -> Tensor | tuple[Tensor, ...]:
-    """ONNX BatchNormalization: x * factor + shift per channel (per activation with spatial = 0). In training by the
-    mean and variance of the batch, with the running ones as further results. From opset 14 on training_mode says so;
-    before, further outputs do, which are also the mean of the batch and, as onnxruntime has it,
+    """ONNX BatchNormalization: (x - mean) * factor + bias per channel (per activation with spatial = 0). In training
+    by the mean and variance of the batch, with the running ones as further results. From opset 14 on training_mode
+    says so; before, further outputs do, which are also the mean of the batch and, as onnxruntime has it,
     1 / sqrt(variance + epsilon)."""
     saves = call.opset < 14 and call.outputs > 1
     training = saves or call.flag("training_mode", 0)
@@ -63,20 +63,13 @@ def _batch_normalized(
             lambda *i: scale[i] / unary("sqrt", variance[i].cast(scale.dtype) + epsilon),
         )
     )
-    shift = fold(
-        compute(
-            f"{call.name}.shift",
-            scale.shape,
-            (bias, mean, factor),
-            lambda *i: bias[i] - mean[i].cast(scale.dtype) * factor[i],
-        )
-    )
 
     def body(*i: Expr) -> Expr:
         own = (i[1] if len(i) > 1 else Const(0),) if spatial else i[1:]
-        return x[i] * factor[own] + shift[own]
+        # A product and a sum alone would round x and the mean apart, which is all of the result where they are close.
+        return (x[i] - mean[own].cast(x.dtype)) * factor[own].cast(x.dtype) + bias[own].cast(x.dtype)
 
-    return compute(call.name, x.shape, (x, factor, shift), body)
+    return compute(call.name, x.shape, (x, factor, mean, bias), body)
 
 
 def moments(
