@@ -2,8 +2,8 @@
 
     python tests/operators_page.py
 
-compiles the rows of types of 64 bits for WebGPU; `tests/node_scores.py` and `tests/ort_web_scores.py` write the scores
-on it.
+compiles the rows of types of 64 bits for WebGPU; `tests/node_scores.py`, `tests/ort_web_scores.py` and
+`tests/webnn_scores.py` write the scores on it.
 `tests/docs/test_operators.py` holds the page against the table.
 """
 
@@ -28,6 +28,7 @@ from webnn_compile.driver.work import Work
 from webnn_compile.frontends.model_inputs import model_inputs
 from webnn_compile.pipeline.weights import Weights
 from webnn_compile.system.cache import open_cache
+from webnn_scores import HEADING as WEBNN
 
 OWN = "webnn_compile"
 """The domain of operators that the compiler adds to a model, for pictures, sounds and answers."""
@@ -114,8 +115,9 @@ def page(host: Callable[[Operator, list[Case]], list[str]]) -> str:
         name = ".".join(filter(None, operator))
         lines.append(f"| {name} | {', '.join(types)} | {', '.join(host(operator, rows))} |\n")
     old = PAGE.read_text()
-    # The cases of onnxruntime-web are not at hand everywhere: their scores stay as they are.
-    scores = section(written_counts(section_of(old, HEADING))) + (section_of(old, ORT_WEB) or f"{ORT_WEB}\n\n")
+    # Tests of other projects are not at hand everywhere: their scores stay as they are.
+    others = "".join(section_of(old, heading) or f"{heading}\n\n" for heading in (ORT_WEB, WEBNN))
+    scores = section(written_counts(section_of(old, HEADING))) + others
     return HEAD.replace("{models}", models()).replace("{scores}", scores) + "".join(lines)
 
 

@@ -11,25 +11,25 @@ globalThis.outcome = (promise) =>
 globalThis.fill = (value) => new Float32Array(1024).fill(value);
 globalThis.head = async (model, value) => [...(await model.run({ input: fill(value) })).output].slice(0, 8);
 
-/** Has every WebGL context and every WebGPU device from now on, here or in a worker. */
-const watchGpus = () => {
-  globalThis.contexts = [];
-  const { getContext } = OffscreenCanvas.prototype;
-  OffscreenCanvas.prototype.getContext = function (...given) {
-    const context = getContext.apply(this, given);
-    if (context) contexts.push(context);
-    return context;
-  };
-  globalThis.devices = [];
-  const { requestDevice } = globalThis.GPUAdapter?.prototype ?? {};
-  if (!requestDevice) return;
+/** Every WebGL context from now on. */
+globalThis.contexts = [];
+const { getContext } = OffscreenCanvas.prototype;
+OffscreenCanvas.prototype.getContext = function (...given) {
+  const context = getContext.apply(this, given);
+  if (context) contexts.push(context);
+  return context;
+};
+
+/** Every WebGPU device from now on. */
+globalThis.devices = [];
+if (globalThis.GPUAdapter) {
+  const { requestDevice } = GPUAdapter.prototype;
   GPUAdapter.prototype.requestDevice = async function (...given) {
     const device = await requestDevice.apply(this, given);
     devices.push(device);
     return device;
   };
-};
-watchGpus();
+}
 
 /** Takes the GPU away from a model. */
 globalThis.lose = (model) => {
@@ -39,31 +39,6 @@ globalThis.lose = (model) => {
       .findLast((gl) => !gl.isContextLost())
       ?.getExtension('WEBGL_lose_context')
       .loseContext();
-};
-
-/** GPUs of workers that start from now on can be taken away, by `loseThere`. */
-globalThis.openWorkers = () => {
-  const channel = new BroadcastChannel('lose');
-  const obey = () => {
-    const channel = new BroadcastChannel('lose');
-    channel.onmessage = () => {
-      for (const device of devices) device.destroy();
-      for (const gl of contexts) gl.getExtension('WEBGL_lose_context')?.loseContext();
-      channel.postMessage('lost');
-    };
-  };
-  const script = (text) => URL.createObjectURL(new Blob([text], { type: 'text/javascript' }));
-  const first = script(`(${watchGpus})(); (${obey})();`);
-  globalThis.Worker = class extends Worker {
-    constructor(url, options) {
-      super(script(`import '${first}'; import '${url}';`), options);
-    }
-  };
-  globalThis.loseThere = () =>
-    new Promise((resolve) => {
-      channel.onmessage = resolve;
-      channel.postMessage('lose');
-    });
 };
 
 /** How many of what the given prototypes create is not yet destroyed: by name, from now on. */

@@ -13,6 +13,7 @@ from ort_web_scores import HEADING as ORT_WEB
 from scores import PAGE, section_of, written_counts
 from test_onnx_node_data import NAMES, REASONS
 from webnn_compile.ops import OPERATORS
+from webnn_scores import HEADING as WEBNN
 
 WRITTEN = {
     name: [t for t in host.split(", ") if t]
@@ -37,14 +38,19 @@ def test_the_scores_are_of_these_tests() -> None:
     assert {target for target, numbers in counts.items() if sum(numbers) != len(NAMES)} == set()
 
 
-def test_the_scores_of_onnxruntime_web() -> None:
+@pytest.mark.parametrize(
+    ("heading", "cases", "script"),
+    [(ORT_WEB, "cases", "ort_web_scores.py"), (WEBNN, "graphs", "webnn_scores.py")],
+    ids=["onnxruntime-web", "web-platform-tests"],
+)
+def test_the_scores_of_other_projects_tests(heading: str, cases: str, script: str) -> None:
     """No row leaves out a case, and natively those that do not pass have a reason each. The cases are not at hand."""
-    section = section_of(PAGE.read_text(), ORT_WEB)
-    (total,) = (int(n.replace(",", "")) for n in re.findall(r"which have ([\d,]+) cases", section))
+    section = section_of(PAGE.read_text(), heading)
+    (total,) = (int(n.replace(",", "")) for n in re.findall(rf"which have ([\d,]+) {cases}", section))
     counts = written_counts(section)
     assert {target for target, numbers in counts.items() if sum(numbers) != total} == set()
     reasons = re.findall(r"^\| [^|]* \| (\d+) \| [^|]* \|$", section, re.M)
-    assert counts["native"][0] == total - sum(map(int, reasons)), "run tests/ort_web_scores.py"
+    assert counts["native"][0] == total - sum(map(int, reasons)), f"run tests/{script}"
 
 
 @pytest.mark.parametrize(("operator", "rows"), FEW, ids=[named(op) for op, _ in FEW])
