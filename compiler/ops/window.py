@@ -121,6 +121,11 @@ def windows_of(
     strides, dilations, pads = (
         per_axis(call, *default) for default in (("strides", ones), ("dilations", ones), ("pads", 2 * zeros))
     )
+    # ONNX's inference refuses such of its own operators.
+    if min(*strides, *dilations, 1) < 1:
+        raise call.unsupported(
+            f"strides are {list(strides)} and dilations {list(dilations)}", "the model is invalid: each is at least 1"
+        )
     auto_pad, ceil = call.attribute("auto_pad", "NOTSET"), call.flag("ceil_mode", 0)
     windows = []
     for d, (extent, taps) in enumerate(zip(sizes, kernel, strict=True)):

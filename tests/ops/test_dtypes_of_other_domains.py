@@ -78,3 +78,15 @@ def test_an_attribute_that_does_not_fit_is_refused(op: str, attribute: dict[str,
         return
     with pytest.raises(UnsupportedError, match=message):
         import_model(proto)
+
+
+@pytest.mark.parametrize("attribute", [{"strides": [0, 1]}, {"dilations": [1, -1]}])
+def test_windows_that_do_not_move_are_refused(attribute: dict[str, Any]) -> None:
+    proto = model(
+        [node("FusedConv", ["a", "b"], ["y"], domain=MICROSOFT, **attribute)],
+        {"a": [1, 1, 4, 4], "b": [1, 1, 2, 2]},
+        ["y"],
+        imports=[onnx.helper.make_opsetid(MICROSOFT, 1)],
+    )
+    with pytest.raises(UnsupportedError, match=r"strides are .* and dilations .*: each is at least 1"):
+        import_model(proto)
