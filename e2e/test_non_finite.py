@@ -131,3 +131,92 @@ def test_in_a_worker_and_beside_samples(page: Page, site: Site, backend: str) ->
     assert got["found"][0]["value"][0][1] == "-Infinity"
     assert got["info"]["verified"]["nonFinite"] == "expected"
     assert got["info"]["verified"]["runs"] == 1
+
+
+def counting_model() -> onnx.ModelProto:
+    """Tokens as numbers, the sum of all so far, and logits that are 20 times as large for each token: 39 is the
+    likeliest. They are beyond 65504 once the sum is 84."""
+    ids = helper.make_tensor_value_info("ids", TensorProto.INT64, [1, "rows"])
+    logits = helper.make_tensor_value_info("logits", TensorProto.FLOAT, [1, 40])
+    past, present = (helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, n]) for n in ("past", "present"))
+    nodes = [
+        helper.make_node("Cast", ["ids"], ["numbers"], to=TensorProto.FLOAT),
+        helper.make_node("Concat", ["past", "numbers"], ["present"], axis=1),
+        helper.make_node("ReduceSum", ["present", "axes"], ["sum"]),
+        helper.make_node("MatMul", ["sum", "each"], ["logits"]),
+    ]
+    constants = [
+        helper.make_tensor("axes", TensorProto.INT64, [1], [1]),
+        helper.make_tensor("each", TensorProto.FLOAT, [1, 40], [20.0 * i for i in range(40)]),
+    ]
+    graph = helper.make_graph(nodes, "counting", [ids, past], [logits, present], constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+
+
+@pytest.fixture(scope="module")
+def sequences(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The counting model below runs/, and below tokens/ with what chooses tokens."""
+    folder = tmp_path_factory.mktemp("sequences")
+    onnx.save(counting_model(), folder / "counting.onnx")
+    sizes = ("--state", "past=present", "--dim", "rows=1..2", "--dim", "past=0..12")
+    for name, options in {"runs": (), "tokens": ("--generate", "")}.items():
+        compile_site(folder / "counting.onnx", folder / name, *sizes, *options)
+    shutil.copytree(PAGES, folder, dirs_exist_ok=True)
+    with serve(folder) as served:
+        yield served
+
+
+OPEN_BROKEN = """
+  const { breakDevice } = await import('./broken_device.js');
+  const device = breakDevice('overflow');
+  const model = await bundle.load({ backend: argument, worker: false, canaries: false });
+"""
+
+
+def test_a_run_with_states_is_judged_on_those_that_it_found(page: Page, sequences: Site, backend: str) -> None:
+    """A wrong one counts for nothing: the session goes on as it was before."""
+    open_bundle(page, sequences, "runs/bundle", backend)
+    script = """
+      const found = [];
+      for (const ids of [[1], [39, 39], [39], [1], [7]]) {
+        const data = BigInt64Array.from(ids, BigInt);
+        const running = model.run({ ids: { data, shape: [1, ids.length] } });
+        found.push([await outcome(running.then(({ logits }) => logits[39])), model.position]);
+      }
+      device.mend();
+      const info = model.info();
+      await model.dispose();
+      return { found, info };
+    """
+    got = value(page, OPEN_BROKEN + script, backend)
+    first, second, third, fourth, fifth = got["found"]
+    right = [(one["value"], position) for one, position in (first, second, fourth)]
+    assert right == [(780, 1), (780 * 79, 3), (780 * 80, 4)]
+    for (one, position), before in ((third, 3), (fifth, 4)):
+        assert (one["name"], one["code"], position) == ("RunError", "wrong-results", before)
+        assert one["message"].startswith(f'output "logits" is wrong on {backend} ({got["info"]["adapter"]}): ')
+    assert "verified" not in got["info"]
+
+
+def test_tokens_of_logits_that_are_not_finite_reject(page: Page, sequences: Site, backend: str) -> None:
+    """Also where a step was launched before the token ahead of it had come."""
+    open_bundle(page, sequences, "tokens/bundle", backend)
+    script = """
+      const tokens = [];
+      const generate = async (options) => {
+        for await (const token of model.generate(options)) tokens.push(token);
+      };
+      const found = [await outcome(generate({ ids: [1] }))];
+      found.push(await outcome(generate({ ids: [39, 39, 39], temperature: 1, seed: 3 })));
+      await outcome(generate({ ids: [1], maxTokens: 2 }));
+      device.mend();
+      const info = model.info();
+      await model.dispose();
+      return { found, info, tokens };
+    """
+    got = value(page, OPEN_BROKEN + script, backend)
+    for one in got["found"]:
+        assert (one["name"], one["code"]) == ("RunError", "wrong-results")
+        assert one["message"].startswith(f'output "logprob" is wrong on {backend} ({got["info"]["adapter"]}): ')
+    assert got["tokens"] == [39, 39, 39, 39, 39]
+    assert got["info"].get("ahead", False) == (backend == "webgpu")

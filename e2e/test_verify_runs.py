@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnx
 import pytest
 from compiled import compile_site
-from decoders.tiny import tiny_decoder
-from devices import value
+from decoders.tiny import Passed, tiny_decoder
+from devices import open_bundle, value
 from digits import agrees, images, open_digits, reference
-from harness import open_page, outcome
+from harness import outcome
 from playwright.sync_api import Page
 from server import Site, serve
 
@@ -101,20 +102,23 @@ def test_an_abort_ends_a_run_that_is_compared(page: Page, digits_site: Site) -> 
     assert (got["found"]["name"], got["found"]["message"]) == ("RangeError", "enough")
 
 
-def test_outputs_on_the_device_leave_their_turn(page: Page, digits_site: Site) -> None:
+@pytest.mark.parametrize("rule", ["", "factor"])
+def test_outputs_on_the_device_are_those_of_a_run_more(page: Page, digits_site: Site, rule: str) -> None:
+    """Which is read; what stays on the device is returned, or freed where it is wrong."""
     open_digits(page, digits_site, "webgpu")
     script = """
-      const model = await bundle.load({ backend: 'webgpu', worker: false, verify: { every: 100 } });
-      const runs = [];
-      for (const output of ['gpu-buffer', 'array', 'array']) {
-        const { logits } = await model.run({ image: images[0] }, { output });
-        logits.destroy?.();
-        runs.push(model.info().verified.runs);
-      }
+      const { breakDevice } = await import('./broken_device.js');
+      const device = argument ? breakDevice(argument, { kernel: 3 }) : undefined;
+      const model = await bundle.load({ backend: 'webgpu', worker: false, canaries: false, verify: { every: 100 } });
+      const run = () => model.run({ image: images[0] }, { output: 'gpu-buffer' });
+      const found = [];
+      for (let i = 0; i < 2; i++) found.push(await run().then(({ logits }) => logits.size, ({ code }) => code));
+      device?.mend();
+      const { runs } = model.info().verified;
       await model.dispose();
-      return runs;
+      return [...found, runs];
     """
-    assert value(page, script) == [0, 1, 1]
+    assert value(page, script, rule) == (["wrong-results", "wrong-results", 2] if rule else [40, 40, 1])
 
 
 def test_on_wasm_there_is_nothing_to_compare(page: Page, digits_site: Site) -> None:
@@ -154,13 +158,43 @@ def others(tmp_path_factory: pytest.TempPathFactory, digits_folder: Path) -> Ite
     folder = tmp_path_factory.mktemp("verify")
     onnx.save(tiny_decoder(), folder / "decoder.onnx")
     sizes = ("--dim", "batch=1", "--dim", "past=0..59", "--dim", "seq=1..5")
-    compile_site(folder / "decoder.onnx", folder, *sizes, "--targets", "wasm,webgl")
+    compile_site(folder / "decoder.onnx", folder, *sizes)
     with serve(folder) as served:
         yield served
 
 
-def test_a_model_with_states_is_refused(page: Page, others: Site) -> None:
-    open_page(page, others, "bundles.html?bundle")
-    refused = outcome(page, "return bundle.load({ verify: { every: 10 } })")
-    assert (refused["name"], refused["code"]) == ("UnsupportedError", "verify")
-    assert "depend on states" in refused["message"]
+SAID = """
+  const { breakDevice } = await import('./broken_device.js');
+  const device = argument.rule ? breakDevice(argument.rule) : undefined;
+  const model = await bundle.load({ backend: argument.backend, worker: false, canaries: false, verify: { every: 2 } });
+  const other = await model.session();
+  const found = [];
+  for (const [session, ids] of [[model, [1, 2, 3]], [other, [9]], [model, [4]], [other, [5, 6]], [other, [7]]]) {
+    const input_ids = { data: BigInt64Array.from(ids, BigInt), shape: [1, ids.length] };
+    found.push(await outcome(session.run({ input_ids }).then(({ logits }) => Array.from(logits))));
+  }
+  device?.mend();
+  const { verified } = model.info();
+  const positions = [model.position, other.position];
+  await model.dispose();
+  return { found, verified, positions };
+"""
+
+
+def test_runs_with_states_are_compared(page: Page, others: Site, backend: str) -> None:
+    """On copies of the states that each finds; the session goes on as without."""
+    open_bundle(page, others, "bundle", backend)
+    got = value(page, SAID, {"backend": backend})
+    passed = [Passed.of(tiny_decoder()) for _ in range(2)]
+    for found, (i, ids) in zip(got["found"], ((0, [1, 2, 3]), (1, [9]), (0, [4]), (1, [5, 6]), (1, [7])), strict=True):
+        want = passed[i].run(ids)
+        np.testing.assert_allclose(np.reshape(found["value"], want.shape), want, rtol=2e-4, atol=2e-4)
+    assert (got["verified"]["runs"], got["positions"]) == (3, [4, 4])
+    assert got["verified"]["largest"] < 1e-4
+
+
+def test_wrong_runs_with_states_reject_and_count_for_nothing(page: Page, others: Site, backend: str) -> None:
+    open_bundle(page, others, "bundle", backend)
+    got = value(page, SAID, {"backend": backend, "rule": "factor"})
+    assert [one["code"] for one in got["found"]] == ["wrong-results"] * 5
+    assert (got["verified"]["runs"], got["positions"]) == (5, [0, 0])

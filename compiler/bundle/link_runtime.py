@@ -59,8 +59,8 @@ def keep_parts(sources: Mapping[str, str], backends: Collection[str], others: Co
 
 
 def keep_sections(text: str, parts: Collection[str]) -> str:
-    """A script or types, of whose sections those of `parts` are left."""
-    return _SECTION.sub(lambda own: own[2] if own[1] in parts else "", text)
+    """A script or types, of whose sections those of `parts` are left; a section may have others inside."""
+    return _SECTION.sub(lambda own: keep_sections(own[2], parts) if own[1] in parts else "", text)
 
 
 def link_runtime(sources: Mapping[str, str], roots: Collection[str] = ()) -> dict[str, BundleFile]:

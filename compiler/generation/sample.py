@@ -11,7 +11,8 @@ In order, as transformers has them:
 Tokens as likely as the last one that stays do so, too, and the likeliest one always does. Of those that stay one is
 drawn by its probability: that of the largest sum of logit and Gumbel's number, which is a function of the seed, the
 position and the token. Of equal sums, as of equal logits without a temperature, the lowest token is taken. A logit
-that is NaN counts as -infinity; where the largest is infinite, those as large share the probability equally.
+that is NaN counts as -infinity; where the largest is infinite, those as large share the probability equally. Logarithms are
+NaN where a logit is NaN or infinity.
 """
 
 from __future__ import annotations
@@ -101,7 +102,8 @@ def sample(logits: Array, seen: Array, sampling: Sampling, position: int) -> Cho
     [vocabulary] that are not 0."""
     raw = _numbers(logits)
     distances = _below(raw)
-    logprobs = distances - np.log(np.exp(distances).sum())
+    lost = np.isnan(logits).any() or np.isposinf(logits).any()
+    logprobs = distances - (np.nan if lost else np.log(np.exp(distances).sum()))
     penalty = np.float32(sampling.repetition_penalty)  # of which quotients decide about ties
     with np.errstate(over="ignore"):
         penalised = np.where(raw > 0, raw / penalty, raw * penalty)

@@ -33,6 +33,7 @@ import { sampled, setPosition } from './sampling.js';
  * @property {() => import('../start_session.js').Session} use
  * @property {{ perToken?: import('../model.js').PerToken, ahead?: boolean }} info
  * @property {Texting} [texting] of models that take text
+ * @property {import('../verify/non_finite.js').Search} [search] of models on GPUs
  */
 
 /**
@@ -40,7 +41,7 @@ import { sampled, setPosition } from './sampling.js';
  * @param {import('../load/sessions.js').Own} own
  * @param {Left} [before] of the session that this one is a copy of
  */
-function open({ manifest, use, info, texting }, own, before = { changes: -1, pending: [] }) {
+function open({ manifest, use, info, texting, search }, own, before = { changes: -1, pending: [] }) {
   const { inputs: specs, outputs, measured = [] } = manifest;
   const spec = /** @type {GenerateSpec} */ (manifest.generate);
   let left = before;
@@ -77,7 +78,7 @@ function open({ manifest, use, info, texting }, own, before = { changes: -1, pen
         setPosition(specs, arrays, behind + 1);
         follow({ ...arrays, [spec.ids]: single }, (data, scalars) => run(data, scalars, true));
       }
-      return results;
+      return search?.({ data, scalars }, () => results) ?? results;
     };
     /** @type {import('../load/sessions.js').Complete} */
     const complete = (given, position) => {

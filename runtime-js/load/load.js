@@ -153,7 +153,32 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   if (info.cache && !info.cache.reason) dropOthers(manifest).catch(() => {}); // nothing waits for it
   const use = () => /** @type {import('../start_session.js').Session} */ (session);
   const life = new AbortController();
-  const begin = await verifying?.((plain, others) => load(plain, others, tokenizerPackage), info, use(), life.signal);
+  /** @type {import('../verify/non_finite.js').Search | undefined} */
+  let search;
+  // <finite>
+  /** @type {import('../verify/non_finite.js').Watch} */
+  const watch = {
+    ...{ manifest, options, info, use, life: life.signal },
+    load: (plain, others) => load(plain, others, tokenizerPackage),
+    on: options.verify !== false && info.backend !== 'wasm',
+  };
+  const compare = await verifying?.(watch);
+  search = async (turn, run) => {
+    const held = watch.hold?.(turn.data);
+    const results = await (compare?.(turn, run) ?? run(turn.data));
+    const spec = watch.on && outputs.find((spec, i) => optional.hasNonFinite(spec, results[i]));
+    if (spec) {
+      const verifier = await loadVerifier().catch(({ message }) => {
+        if (!watch.on) return;
+        watch.on = false; // its script cannot be had, now or later
+        info.verified = { every: 0, runs: 0, largest: 0, nonFinite: 'unchecked' };
+        console.warn(`output ${JSON.stringify(spec.name)} has NaN or infinities: ${message}`);
+      });
+      await verifier?.judge(watch, turn, results, held);
+    }
+    return results;
+  };
+  // </finite>
   notify({ phase: 'ready', loaded: weightBytes, total: weightBytes });
   const enqueue = queueRuns(life.signal);
   /**
@@ -182,18 +207,6 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
       (text && optional.texts?.using(text, inputs, values, heard, dimensions, tokenizers?.list ?? [])) ?? heard(values)
     );
   };
-  // <finite>
-  /** @type {import('../verify/non_finite.js').Watch} */
-  const watch = {
-    on: options.verify !== false && info.backend !== 'wasm',
-    manifest,
-    options,
-    info,
-    life: life.signal,
-    load: (plain, others) => load(plain, others, tokenizerPackage),
-    repeat: (values) => withInputs(values, undefined, undefined, (data, scalars) => use().run(data, scalars)),
-  };
-  // </finite>
   /** @type {(own?: import('./sessions.js').Own) => any} */
   const runIn =
     (own) =>
@@ -204,27 +217,15 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
       const { signal } = options;
       /** @type {Record<string, readonly number[]> | undefined} */
       let pictures;
-      const compare = begin?.(values, output, signal);
-      // <finite>
-      const held = watch.hold?.(values);
-      // </finite>
       const results = await withInputs(values, signal, own, (data, scalars, sizes) => {
         pictures = sizes;
-        return use().run(data, scalars, { output, into, signal });
+        /** @param {import('../start_session.js').Input[]} data */
+        const run = (data) => use().run(data, scalars, { output, into, signal });
+        // <finite>
+        if (search) return search({ data, scalars, output }, run);
+        // </finite>
+        return run(data);
       });
-      await compare?.(results);
-      // <finite>
-      const spec = watch.on && outputs.find((spec, i) => optional.hasNonFinite(spec, results[i]));
-      if (spec) {
-        const verifier = await loadVerifier().catch(({ message }) => {
-          if (!watch.on) return;
-          watch.on = false; // its script cannot be had, now or later
-          info.verified = { every: 0, runs: 0, largest: 0, nonFinite: 'unchecked' };
-          console.warn(`output ${JSON.stringify(spec.name)} has NaN or infinities: ${message}`);
-        });
-        await verifier?.judge(watch, values, results, held, signal);
-      }
-      // </finite>
       /** @type {[string, any][]} */
       const named = outputs.map((spec, i) => {
         const [result, array] = [/** @type {any} */ (results[i]), into[i]];
@@ -252,7 +253,7 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   // </chat>
   // <generate>
   if (manifest.generate)
-    generateIn = (own, left) => optional.generate.open({ manifest, use, info, texting }, own, left);
+    generateIn = (own, left) => optional.generate.open({ manifest, use, info, texting, search }, own, left);
   // </generate>
   // <states>
   const sessions =

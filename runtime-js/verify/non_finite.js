@@ -1,45 +1,39 @@
 // Outputs of a GPU that are not finite, though the inputs are: the run is repeated on wasm, which says whether the model itself gives them.
 
 import { RunError } from '../errors.js';
-import { reasonOf, unlessAborted } from '../fetch/unless_aborted.js';
 import { numbersOf } from '../values/compare_results.js';
-import { copied } from '../values/copy_inputs.js';
 import { hasNonFinite } from '../values/into.js';
 import { isOnDevice, referenceOf } from './reference.js';
+import * as again from './repeat_run.js';
 
 /** @typedef {import('../load/load.js').Manifest} Manifest */
+/** @typedef {import('../start_session.js').Input} Input */
+/** @typedef {import('./repeat_run.js').Turn} Turn */
 /**
  * @typedef {object} Watching Outputs of a model on a GPU.
- * @property {(values: any) => Promise<readonly any[]>} repeat a run on the GPU
  * @property {boolean} on false: there is nothing more to find out
- * @property {(values: any) => any} [hold] copies of a run's inputs, before it begins
+ * @property {(data: Input[]) => Input[] | undefined} [hold] copies of a run's inputs, once it has begun
  */
 /** @typedef {import('./reference.js').Compared & Watching} Watch */
+/** @typedef {import('./verify_runs.js').Compare} Search the results of a run, which rejects where they are wrong */
 
 /**
  * Judges a run that has elements that are no finite numbers. Inputs are the caller's, who may have changed them since the run
- * began. So it is repeated on the GPU and on wasm at the same time, with what they are then. Where all is finite now, or the inputs
- * fit no more (an array that was transferred has no elements), inputs of the runs that follow are copied before they begin, and
- * these are repeated on wasm alone.
+ * began. So it is repeated on the GPU, too, with what they are now. Where all is finite then, or the inputs fit no more (an array that
+ * was transferred has no elements), inputs of the runs that follow are copied as they begin, and these are repeated on wasm alone.
+ * States are read as the run has found them, as far as it leaves them, before another run of its session.
  * @param {Watch} watch
- * @param {any} values the caller's inputs
+ * @param {Turn} turn
  * @param {readonly any[]} results in the order of the manifest's outputs
- * @param {any} held copies of the inputs, where they were made
- * @param {AbortSignal | undefined} signal of the run
+ * @param {Input[] | undefined} held copies of the inputs, where they were made
  * @throws {RunError} `wrong-results`: elements are finite on wasm
  */
-export async function judge(watch, values, results, held, signal) {
-  const signals = signal ? [watch.life, signal] : [watch.life];
-  for (const one of signals) if (one.aborted) throw reasonOf(one);
-  await unlessAborted(decide(watch, values, results, held), signals, () => {});
-}
-
-/** @type {(watch: Watch, values: any, results: readonly any[], held: any) => Promise<void>} */
-async function decide(watch, values, results, held) {
+export async function judge(watch, turn, results, held) {
   const { manifest, info } = watch;
   const { inputs, outputs } = manifest;
-  const given = held ?? values;
-  if (!canTell(inputs, given)) return;
+  const own = { ...turn, data: held ?? again.copiesOf(turn.data) };
+  const given = again.inputsOf(manifest, own);
+  if (!inputs.every((spec) => canTell(spec, given[spec.name]))) return;
   const { name } = /** @type {Manifest['outputs'][number]} */ (
     outputs.find((spec, i) => hasNonFinite(spec, results[i]))
   );
@@ -53,56 +47,55 @@ async function decide(watch, values, results, held) {
     conclude(watch, 'unchecked');
   };
   const holdNext = () => {
-    watch.hold = (next) => (areArrays(inputs, next) ? copied(next) : undefined);
+    watch.hold = (data) => (data.every(ArrayBuffer.isView) ? again.copiesOf(data) : undefined);
   };
-  if (manifest.states) return giveUp('runs depend on states that runs before have left');
   if (!manifest.backends.some(({ backend }) => backend === 'wasm'))
     return giveUp('compile with wasm among the --targets, and the run is repeated there');
   /** @type {readonly any[]} */
-  let again;
-  /** @type {import('../model.js').Outputs} */
+  let got;
+  /** @type {Record<string, any>} */
   let wanted;
   try {
+    /** @type {again.States | undefined} */
+    let states;
+    /** @type {Record<string, any> | undefined} */
+    let saved;
+    // <states>
+    if (manifest.states) {
+      if (!again.leavesStates(manifest)) return giveUp('the run has changed the states that it found');
+      states = await again.statesOf(watch.use(), own);
+      if (manifest.states.some((spec, i) => hasNonFinite(spec, states?.[i])))
+        return giveUp('the states that the run found have such elements, too');
+      saved = again.savedOf(manifest, own, states);
+    }
+    // </states>
     const reference = await referenceOf(watch, watch.life);
-    if (!canTell(inputs, given)) return;
-    [again, wanted] = await Promise.all([held ? results : watch.repeat(given), reference.run(given)]);
+    const repeating = held ? results : again.repeat(watch.use(), own, states);
+    Promise.resolve(repeating).catch(() => {}); // that wasm refuses the inputs says more
+    wanted = await again.repeatOnWasm(reference, given, saved);
+    got = await repeating;
   } catch (error) {
     const isOfInputs = error instanceof RangeError || error instanceof TypeError;
-    if (isOfInputs && !held && areArrays(inputs, values)) return holdNext();
+    if (isOfInputs && !held && turn.data.every(ArrayBuffer.isView)) return holdNext();
     return giveUp(/** @type {Error} */ (error).message);
   }
   let found = false;
   for (const [i, { name, dtype }] of outputs.entries()) {
-    const [got, want] = [numbersOf(again[i], dtype), numbersOf(wanted[name], dtype)];
-    const lost = got.filter((n, j) => !Number.isFinite(n) && Number.isFinite(want[j])).length;
-    if (lost) throw wrong(info, name, lost, got.length);
-    found ||= hasNonFinite({ dtype }, again[i]);
+    const [numbers, want] = [numbersOf(got[i], dtype), numbersOf(wanted[name], dtype)];
+    const lost = numbers.filter((n, j) => !Number.isFinite(n) && Number.isFinite(want[j])).length;
+    if (lost) throw wrong(info, name, lost, numbers.length);
+    found ||= hasNonFinite({ dtype }, got[i]);
   }
   if (found) conclude(watch, 'expected');
   else holdNext();
 }
 
 /**
- * Whether wasm can take inputs, and their floats are finite.
- * @param {Manifest['inputs']} inputs
- * @param {any} values
+ * Whether wasm can take an input, and its floats are finite.
+ * @param {Manifest['inputs'][number]} spec
+ * @param {any} value
  */
-const canTell = (inputs, values) =>
-  inputs.every((spec) => {
-    const value = values?.[spec.name];
-    return !isOnDevice(spec, value) && !hasNonFinite(spec, value?.data ?? value);
-  });
-
-/**
- * Whether `copied` has all of inputs: a video goes on.
- * @param {Manifest['inputs']} inputs
- * @param {any} values
- */
-const areArrays = (inputs, values) =>
-  inputs.every(({ name }) => {
-    const value = values?.[name];
-    return ArrayBuffer.isView(value) || (value?.shape && ArrayBuffer.isView(value.data));
-  });
+const canTell = (spec, value) => !isOnDevice(spec, value) && !hasNonFinite(spec, value?.data ?? value);
 
 /**
  * Ends the search in this session.

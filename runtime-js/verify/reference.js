@@ -12,6 +12,7 @@ import { tagOf } from '../values/dtypes.js';
  * @property {any} info
  * @property {AbortSignal} life
  * @property {(manifest: Manifest, options: LoadOptions) => Promise<Model>} load
+ * @property {() => import('../start_session.js').Session} use its session
  */
 
 /** Options of the one model that the other has not. */

@@ -1,12 +1,12 @@
 // Runs on a GPU that are repeated on wasm now and then: a driver that computes wrongly reports no error.
 
 import { RunError, UnsupportedError } from '../errors.js';
-import { reasonOf, unlessAborted } from '../fetch/unless_aborted.js';
 import { printed } from '../values/check_names.js';
+// <finite>
 import { compareOutputs, isWrong, withOtherDigits } from './compare_outputs.js';
 import { isOnDevice, referenceOf } from './reference.js';
+import * as again from './repeat_run.js';
 
-// <finite>
 export { judge } from './non_finite.js';
 
 // </finite>
@@ -14,10 +14,11 @@ export { judge } from './non_finite.js';
 /** @typedef {import('../load/load.js').Manifest} Manifest */
 /** @typedef {import('../model.js').LoadOptions} LoadOptions */
 /** @typedef {import('../model.js').Model} Model */
+/** @typedef {import('../start_session.js').Input} Input */
+/** @typedef {import('./repeat_run.js').Turn} Turn */
 /**
- * @typedef {(values: any, output: string, signal?: AbortSignal) => ((results: readonly any[]) => Promise<void>) | undefined} Begin
- *   a run, which may be compared: what compares its results, in the order of the manifest's outputs; it rejects where they are
- *   wrong, and as soon as the signal is aborted
+ * @typedef {(turn: Turn, run: (data: Input[]) => any[] | Promise<any[]>) => Promise<any[]>} Compare the results of a run, which may
+ *   be compared: it rejects where they are wrong
  */
 
 const EVERY = 100;
@@ -43,81 +44,88 @@ export function guard(manifest, options) {
       `verify compares runs with those on wasm, and this bundle has: ${have}; compile it with wasm among its --targets`,
     );
   }
-  if (manifest.states)
+  // <generate>
+  if (manifest.generate)
     throw new UnsupportedError(
       'verify',
-      'verify compares single runs, and those of this model depend on states that runs before have left: load without it',
+      'verify compares outputs, and this model gives tokens, of which rounding takes another where two are nearly as likely: load without it',
     );
+  // </generate>
   /**
-   * @param {(manifest: Manifest, options: LoadOptions) => Promise<Model>} load
-   * @param {any} info of the model that is compared, which gets `verified`
-   * @param {{ dispose: () => void }} session of that model, which ends where wasm cannot run
-   * @param {AbortSignal} life of that model
-   * @returns {Promise<Begin | undefined>} undefined where the model runs on wasm itself
+   * @param {import('./reference.js').Compared} compared gets `verified`; its session ends where wasm cannot run
+   * @returns {Promise<Compare | undefined>} undefined where the model runs on wasm itself
    */
-  return async (load, info, session, life) => {
-    if (info.backend === 'wasm') return undefined;
-    const reference = await referenceOf({ manifest, options, info, life, load }, options.signal).catch((error) => {
-      session.dispose();
-      throw error;
-    });
-    info.verified = { every, runs: 0, largest: 0 };
-    return compareRuns(manifest, reference, info, life);
+  return async (compared) => {
+    // <finite>
+    const { info, use } = compared;
+    if (info.backend !== 'wasm') {
+      const reference = await referenceOf(compared, options.signal).catch((error) => {
+        use().dispose();
+        throw error;
+      });
+      info.verified = { every, runs: 0, largest: 0 };
+      return compareRuns(compared, reference);
+    }
+    // </finite>
+    return undefined;
   };
 }
 
+// <finite>
 /**
- * @param {Manifest} manifest
+ * @param {import('./reference.js').Compared} compared
  * @param {Model} reference
- * @param {any} info
- * @param {AbortSignal} life
- * @returns {Begin}
+ * @returns {Compare}
  */
-function compareRuns({ inputs, outputs, tolerance }, reference, info, life) {
+function compareRuns({ manifest, info, use }, reference) {
+  const { inputs, outputs, tolerance } = manifest;
   const { verified, backend, adapter } = info;
   let count = 0;
   let due = false;
-  return (values, output, signal) => {
+  return async (turn, run) => {
     due ||= count % verified.every === 0;
     count++;
     // What a GPU alone has is not compared, but the next run is that can be.
-    if (!due || output !== 'array' || inputs.some((spec) => isOnDevice(spec, values?.[spec.name]))) return undefined;
+    if (!due || inputs.some((spec, i) => isOnDevice(spec, turn.data[i]))) return run(turn.data);
     due = false;
-    const changed = withOtherDigits(values, tolerance);
-    // Now: the arrays are the caller's, who may change them once the run has begun.
-    const running = reference.run(values);
-    running.catch(() => {
-      due = true; // the other run fails, too, so that nothing waits for this one
-    });
-    const signals = signal ? [life, signal] : [life];
-    const check = () => {
-      const aborted = signals.find((one) => one.aborted);
-      if (!aborted) return;
-      due = true; // the next run has its turn
-      throw reasonOf(aborted);
-    };
-    /** @param {readonly any[]} results */
-    const compare = async (results) => {
-      const wanted = await running;
-      check();
-      const given = Object.fromEntries(outputs.map(({ name }, i) => [name, results[i]]));
-      const compared = await compareOutputs(outputs, tolerance, given, wanted, () => reference.run(changed));
-      check();
+    try {
+      const own = { ...turn, data: again.copiesOf(turn.data) }; // the arrays are the caller's, who may change them
+      const given = again.inputsOf(manifest, own);
+      /** @type {again.States | undefined} */
+      let states;
+      /** @type {Record<string, any> | undefined} */
+      let saved;
+      // <states>
+      if (manifest.states) {
+        states = await again.statesOf(use(), own);
+        saved = again.savedOf(manifest, own, states);
+      }
+      // </states>
+      const repeating = again.repeatOnWasm(reference, given, saved);
+      repeating.catch(() => {}); // the other run fails, too, so that nothing waits for this one
+      const results = await run(own.data);
+      // Outputs that stay on the device are not read: those of the same run once more are.
+      const read = turn.output === 'gpu-buffer' ? await again.repeat(use(), own, states) : results;
+      const wanted = await repeating;
+      const got = Object.fromEntries(outputs.map(({ name }, i) => [name, read[i]]));
+      const near = () =>
+        again.repeatOnWasm(reference, withOtherDigits(given, tolerance), saved && withOtherDigits(saved, tolerance));
+      const compared = await compareOutputs(outputs, tolerance, got, wanted, near);
       verified.runs++;
       verified.largest = Math.max(verified.largest, ...compared.map(({ apart }) => apart));
       const [worst] = compared.filter(isWrong).sort((a, b) => b.apart - a.apart);
-      if (!worst) return;
-      due = true; // nothing wrong is given out, as long as runs are wrong
+      if (!worst) return results;
+      for (const one of results) one.destroy?.();
       const much = `${worst.apart.toPrecision(2)} of the largest value`;
       throw new RunError(
         'wrong-results',
         `output ${JSON.stringify(worst.name)} is wrong on ${backend} (${adapter}): it differs from that of wasm by ${much}, ` +
           `and ${worst.most.toPrecision(2)} is allowed; load with { backend: 'wasm' }`,
       );
-    };
-    return async (results) => {
-      check();
-      await unlessAborted(compare(results), signals, () => {});
-    };
+    } catch (error) {
+      due = true; // nothing wrong is given out, as long as runs are wrong; and one that failed leaves its turn
+      throw error;
+    }
   };
 }
+// </finite>

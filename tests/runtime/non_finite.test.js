@@ -12,6 +12,8 @@ const manifest = {
   backends: [{ backend: 'webgpu' }, { backend: 'wasm' }],
 };
 
+const turn = (x) => ({ data: [x], scalars: [] });
+
 /** Double of a model that computes by `onGpu` here and by `onWasm` there: { watch, loads, warnings, life }. */
 function watched(t, { onGpu, onWasm = (x) => x.map((v) => 2 * v), own = manifest, failing = undefined }) {
   const warnings = t.mock.method(console, 'warn', () => {}).mock;
@@ -25,14 +27,21 @@ function watched(t, { onGpu, onWasm = (x) => x.map((v) => 2 * v), own = manifest
       dispose: async () => state.disposed++,
     };
   };
-  const repeat = async ({ x }) => {
+  const run = async ([x]) => {
     state.repeated++;
     return [Int32Array.of(1), onGpu(x)];
   };
   const info = { backend: 'webgpu', adapter: 'A GPU', precision: 'f32' };
-  state.watch = { on: true, manifest: own, options: { threads: 2 }, info, life: life.signal, load, repeat };
-  state.judge = (x, held, signal) =>
-    judge(state.watch, { x }, [Int32Array.of(1), onGpu(x)], held && { x: held }, signal);
+  state.watch = {
+    on: true,
+    manifest: own,
+    options: { threads: 2 },
+    info,
+    life: life.signal,
+    load,
+    use: () => ({ run }),
+  };
+  state.judge = (x, held) => judge(state.watch, turn(x), [Int32Array.of(1), onGpu(x)], held && [held]);
   return state;
 }
 
@@ -101,7 +110,6 @@ test('an infinity that is a NaN on wasm is no number on both', async (t) => {
 test('inputs that are not finite, or that a GPU alone has, are not looked into', async (t) => {
   const state = watched(t, { onGpu: (x) => x });
   await state.judge(Float32Array.of(1, Number.NaN, 2));
-  await judge(state.watch, { x: { data: Float32Array.of(1, Number.NaN, 2), shape: [3] } }, [undefined, overflown(x)]);
   globalThis.GPUBuffer = class {
     get [Symbol.toStringTag]() {
       return 'GPUBuffer';
@@ -110,24 +118,24 @@ test('inputs that are not finite, or that a GPU alone has, are not looked into',
       return 8;
     }
   };
-  await judge(state.watch, { x: new GPUBuffer() }, [undefined, overflown(x)]);
+  await judge(state.watch, turn(new GPUBuffer()), [undefined, overflown(x)]);
   assert.deepEqual([state.loads.length, state.watch.on, state.watch.info.verified], [0, true, undefined]);
 });
 
 test('after a run that is finite the second time, inputs are copied before the next ones', async (t) => {
   const state = watched(t, { onGpu: overflown });
-  const { repeat } = state.watch;
+  const { use } = state.watch;
   const small = Float32Array.of(1, 1, 1);
-  await judge(state.watch, { x: small }, [undefined, overflown(x)]); // the caller has changed them meanwhile
+  await judge(state.watch, turn(small), [undefined, overflown(x)]); // the caller has changed them meanwhile
   assert.equal(state.watch.on, true);
   const own = Float32Array.from(x);
-  const held = state.watch.hold({ x: own });
+  const held = state.watch.hold([own]);
   own.fill(Number.NaN);
-  assert.deepEqual(held, { x });
-  state.watch.repeat = assert.fail;
-  await assert.rejects(judge(state.watch, { x: own }, [undefined, overflown(x)], held), { code: 'wrong-results' });
-  state.watch.repeat = repeat;
-  assert.equal(state.watch.hold({ x: { getContext() {} } }), undefined); // a canvas or video may show something else then
+  assert.deepEqual(held, [x]);
+  state.watch.use = assert.fail;
+  await assert.rejects(judge(state.watch, turn(own), [undefined, overflown(x)], held), { code: 'wrong-results' });
+  state.watch.use = use;
+  assert.equal(state.watch.hold([{ width: 1, height: 3 }]), undefined); // a bitmap
   await assert.rejects(state.judge(x, undefined), { code: 'wrong-results' });
 });
 
@@ -140,11 +148,11 @@ test('inputs that were transferred are copied before the next run', async (t) =>
   const sent = Float32Array.from(x);
   const results = [undefined, overflown(x)];
   structuredClone(sent, { transfer: [sent.buffer] });
-  await judge(state.watch, { x: sent }, results);
+  await judge(state.watch, turn(sent), results);
   assert.deepEqual([state.watch.on, state.warnings.callCount()], [true, 0]);
-  const held = state.watch.hold({ x });
-  await assert.rejects(judge(state.watch, { x: sent }, results, held), { code: 'wrong-results' });
-  await judge(state.watch, { x: { getContext() {} } }, results); // nothing to copy: a reason to give up
+  const held = state.watch.hold([x]);
+  await assert.rejects(judge(state.watch, turn(sent), results, held), { code: 'wrong-results' });
+  await judge(state.watch, turn({ width: 1, height: 3 }), results); // nothing to copy: a reason to give up
   assert.deepEqual([state.watch.on, state.warnings.callCount()], [false, 1]);
 });
 
@@ -156,7 +164,7 @@ test('a model that ends while a run is looked into gives no warning', async (t) 
       throw new Error('the model was disposed of');
     },
   });
-  await assert.rejects(state.judge(x), /disposed/);
+  await state.judge(x); // the queue of runs rejects it
   await new Promise((resolve) => setTimeout(resolve));
   assert.deepEqual([state.watch.on, state.warnings.callCount()], [true, 0]);
 });
@@ -164,7 +172,7 @@ test('a model that ends while a run is looked into gives no warning', async (t) 
 test('what cannot be found out is a warning that names the output, once', async (t) => {
   const cases = [
     [{ own: { ...manifest, backends: [{ backend: 'webgpu' }] } }, /compile with wasm among the --targets/],
-    [{ own: { ...manifest, states: [{}] } }, /runs depend on states/],
+    [{ own: { ...manifest, states: [{ shape: [3] }] } }, /the run has changed the states that it found/],
     [{ failing: new Error('no network') }, /no network/],
     [{ onWasm: () => Promise.reject(new Error('no memory')) }, /no memory/],
   ];
@@ -180,23 +188,80 @@ test('what cannot be found out is a warning that names the output, once', async 
   }
 });
 
-test('an abort ends a run that is looked into', async (t) => {
-  for (const end of ['signal', 'life']) {
-    let looking = () => {};
-    const begun = new Promise((resolve) => {
-      looking = resolve;
-    });
-    const onWasm = () => {
-      looking();
-      return new Promise(() => {});
-    };
-    const state = watched(t, { onGpu: overflown, onWasm });
-    const own = new AbortController();
-    const judging = state.judge(x, undefined, own.signal);
-    await begun;
-    (end === 'life' ? state.life : own).abort(new Error('enough'));
-    await assert.rejects(judging, /enough/);
-    await assert.rejects(state.judge(x, undefined, own.signal), /enough/);
-    t.mock.restoreAll();
-  }
+const rows = {
+  name: 'past',
+  least: 0,
+  most: 8,
+  multiple: 1,
+  after: { text: 'past + 1', most: 9, value: ['+', [0], 1] },
+};
+const stateful = {
+  ...manifest,
+  dimensions: [rows],
+  states: [
+    { name: 'p', dtype: 'float32', shape: [{ text: 'past', most: 8, value: [0] }, 2], room: [9, 2] },
+    { name: 'seen', dtype: 'uint8', shape: [4], room: [4], stays: true },
+  ],
+};
+
+/** A model as above whose session 7 has two rows, of the first number of which x is a multiple: { ..., calls, sessions }. */
+function withStates(t, { first = 2, ...given }) {
+  const state = watched(t, { own: stateful, ...given });
+  const p = Object.assign(Float32Array.of(first, 1, 1, 1), { shape: [2, 2] });
+  const seen = Object.assign(new Uint8Array(4), { shape: [4] });
+  state.calls = [];
+  state.sessions = [];
+  const { load } = state.watch;
+  state.watch.load = async (...all) => ({
+    ...(await load(...all)),
+    async session() {
+      const { run } = await load(...all);
+      const session = {
+        loadState: async (saved) => {
+          session.saved = saved;
+        },
+        run,
+        dispose: async () => state.sessions.push(session.saved),
+      };
+      return session;
+    },
+  });
+  const { run } = state.watch.use();
+  const keep = async (...all) => {
+    state.calls.push(all);
+    return all[2] === 'read' ? [p, seen] : [Float64Array.of(all[3] ?? 9, 1000)];
+  };
+  const session = {
+    keep,
+    run: async (data, scalars) => {
+      state.calls.push(scalars);
+      return run(data);
+    },
+  };
+  state.watch.use = () => session;
+  state.judge = (x) => judge(state.watch, { data: [x], scalars: [2, 7] }, [Int32Array.of(1), given.onGpu(x)]);
+  return { ...state, p, seen };
+}
+
+test('a run with states is repeated on copies of the rows that it found, here and on wasm', async (t) => {
+  const state = withStates(t, { onGpu: overflown });
+  await assert.rejects(state.judge(x), { code: 'wrong-results' });
+  const { p, seen } = state;
+  assert.deepEqual(state.calls, [
+    [[], [2], 'read', 7],
+    [[p, seen], [2], 'write'],
+    [2, 9],
+    [[], [], 'drop', 9],
+  ]);
+  assert.deepEqual(state.sessions, [{ p: { data: p, shape: [2, 2] }, seen: { data: seen, shape: [4] } }]);
+  const same = withStates(t, { onGpu: logarithm, onWasm: logarithm });
+  await same.judge(Float32Array.of(0, 1, 2));
+  assert.equal(same.watch.info.verified.nonFinite, 'expected');
+});
+
+test('states that are not finite say nothing about a run', async (t) => {
+  const state = withStates(t, { onGpu: overflown, first: Number.NaN });
+  await state.judge(x);
+  assert.deepEqual([state.watch.on, state.sessions.length, state.warnings.callCount()], [false, 0, 1]);
+  assert.match(state.warnings.calls[0].arguments[0], /the states that the run found have such elements, too/);
 });

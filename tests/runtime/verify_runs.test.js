@@ -13,22 +13,37 @@ const manifest = {
   backends: parts('webgpu', 'wasm'),
 };
 
-/** A guard over a model on wasm that computes by `compute`: { begin, info, loaded, disposed }. */
-async function guarded(compute, verify, own = manifest) {
+/** The model on wasm that was loaded last. */
+let references;
+
+/** A guard over a model on wasm that computes by `compute`: { compare, info, loaded, disposed }; `compare` takes the input and the
+ * results of a run, and gives what came of it: undefined where it was not compared. */
+async function guarded(compute, verify, own = manifest, more = {}) {
   const life = new AbortController();
   const state = { info: { backend: 'webgpu', adapter: 'A GPU' }, life, loaded: [], disposed: 0, runs: 0 };
   const load = async (plain, options) => {
     state.loaded.push([plain, options]);
-    return {
+    references = {
       run: async ({ x }) => {
         state.runs++;
-        return compute(x);
+        return compute(x.data ?? x);
       },
       dispose: async () => state.disposed++,
     };
+    return references;
   };
-  const session = { dispose: () => state.disposed++ };
-  state.begin = await guard(own, { verify, threads: 2, cache: true })(load, state.info, session, life.signal);
+  const session = { dispose: () => state.disposed++, ...more };
+  const compared = { manifest: own, options: { verify, threads: 2, cache: true }, load };
+  const { info } = state;
+  const compare = await guard(own, compared.options)({ ...compared, info, life: life.signal, use: () => session });
+  state.compare = async (x, results, output = 'array') => {
+    const before = state.runs;
+    const got = await compare({ data: [x], scalars: [0, 3], output }, async (data) => {
+      state.given = data;
+      return results;
+    });
+    return state.runs > before && got;
+  };
   return state;
 }
 
@@ -40,13 +55,9 @@ const right = [Float32Array.of(2, -8), Int32Array.of(7)];
 const wrong = [Float32Array.of(2, -8.1), Int32Array.of(7)];
 
 test('the first run and each that is asked for are compared', async () => {
-  const { begin, info, loaded } = await guarded(exact, { every: 3 });
+  const { compare, info, loaded } = await guarded(exact, { every: 3 });
   const compared = [];
-  for (let i = 0; i < 7; i++) {
-    const compare = begin({ x }, 'array');
-    compared.push(compare !== undefined);
-    await compare?.(right);
-  }
+  for (let i = 0; i < 7; i++) compared.push((await compare(x, right)) === right);
   assert.deepEqual(compared, [true, false, false, true, false, false, true]);
   assert.deepEqual(info.verified, { every: 3, runs: 3, largest: 0 });
   assert.equal((await guarded(exact, 'sample')).info.verified.every, 100);
@@ -55,22 +66,22 @@ test('the first run and each that is asked for are compared', async () => {
 });
 
 test('a wrong result names output, difference and adapter, and the next run is compared, too', async () => {
-  const { begin, info } = await guarded(exact, 'sample');
-  const error = await begin({ x }, 'array')(wrong).catch((one) => one);
+  const { compare, info } = await guarded(exact, 'sample');
+  const error = await compare(x, wrong).catch((one) => one);
   assert.equal(error.name, 'RunError');
   assert.equal(error.code, 'wrong-results');
   assert.match(
     error.message,
     /^output "y" is wrong on webgpu \(A GPU\): .* by 0\.013 of the largest value, and 0\.0010 is/,
   );
-  await begin({ x }, 'array')(right);
-  assert.equal(begin({ x }, 'array'), undefined);
+  assert.equal(await compare(x, right), right);
+  assert.equal(await compare(x, right), false);
   assert.equal(info.verified.runs, 2);
 });
 
 test('integers are exact', async () => {
-  const { begin } = await guarded(exact, 'sample');
-  await assert.rejects(begin({ x }, 'array')([right[0], Int32Array.of(8)]), { code: 'wrong-results' });
+  const { compare } = await guarded(exact, 'sample');
+  await assert.rejects(compare(x, [right[0], Int32Array.of(8)]), { code: 'wrong-results' });
 });
 
 test('what the last digits of inputs change is allowed four times', async () => {
@@ -79,12 +90,12 @@ test('what the last digits of inputs change is allowed four times', async () => 
   const far = Float32Array.of(1.01, 0);
   const moved = (more) => [Float32Array.of(1e5 * (far[0] - 1) + more, 0), Int32Array.of(0)];
   const sensitive = { ...manifest, tolerance: 1e-7 };
-  await (await guarded(apart, 'sample', sensitive)).begin({ x: far }, 'array')(moved(0.03));
-  await assert.rejects((await guarded(apart, 'sample', sensitive)).begin({ x: far }, 'array')(moved(0.3)));
+  await (await guarded(apart, 'sample', sensitive)).compare(far, moved(0.03));
+  await assert.rejects((await guarded(apart, 'sample', sensitive)).compare(far, moved(0.3)));
 });
 
-test('a run that the device alone can do leaves its turn to the next', async () => {
-  const { begin } = await guarded(exact, { every: 10 });
+test('a run with inputs that the device alone has leaves its turn to the next', async () => {
+  const { compare } = await guarded(exact, { every: 10 });
   globalThis.GPUBuffer = class {
     get [Symbol.toStringTag]() {
       return 'GPUBuffer';
@@ -93,12 +104,59 @@ test('a run that the device alone can do leaves its turn to the next', async () 
       return 8;
     }
   };
-  const buffer = new GPUBuffer();
-  assert.equal(begin({ x: buffer }, 'array'), undefined);
-  assert.equal(begin({ x: { data: buffer, shape: [2] } }, 'array'), undefined);
-  assert.equal(begin({ x }, 'gpu-buffer'), undefined);
-  assert.notEqual(begin({ x }, 'array'), undefined);
-  assert.equal(begin({ x }, 'array'), undefined);
+  const turns = [];
+  for (const one of [new GPUBuffer(), x, x]) turns.push(Boolean(await compare(one, right)));
+  assert.deepEqual(turns, [false, true, false]);
+});
+
+test('outputs that stay on the device are those of the same run once more', async () => {
+  let again = right;
+  const run = async (data, scalars) => {
+    assert.deepEqual([data, scalars], [[x], [0, 3]]);
+    return again;
+  };
+  let destroyed = 0;
+  const buffers = [1, 2].map(() => ({ destroy: () => destroyed++ }));
+  const { compare, info } = await guarded(exact, { every: 1 }, manifest, { run });
+  assert.equal(await compare(x, buffers, 'gpu-buffer'), buffers);
+  assert.deepEqual([info.verified.runs, destroyed], [1, 0]);
+  again = wrong;
+  await assert.rejects(compare(x, buffers, 'gpu-buffer'), { code: 'wrong-results' });
+  assert.equal(destroyed, 2);
+});
+
+test('inputs that change once a run has begun are compared as they were', async () => {
+  const state = await guarded(exact, { every: 1 });
+  const own = Float32Array.from(x);
+  const comparing = state.compare(own, right);
+  own.fill(0);
+  assert.equal(await comparing, right);
+  assert.deepEqual(state.given, [x]);
+});
+
+test('a run with states is compared on those that it finds', async () => {
+  const h = Object.assign(Float32Array.of(3), { shape: [1] });
+  const stateful = { ...manifest, states: [{ name: 'h', dtype: 'float32', shape: [1], room: [1] }] };
+  const calls = [];
+  const keep = async (_, scalars, action, number) => {
+    calls.push([action, scalars, number]);
+    return [h];
+  };
+  const loaded = [];
+  const { compare, info } = await guarded(exact, { every: 1 }, stateful, { keep });
+  assert.equal(info.verified.every, 1);
+  references.session = async () => ({
+    loadState: async (saved) => loaded.push(saved.h.data[0]),
+    run: references.run,
+    dispose: async () => {},
+  });
+  assert.equal(await compare(x, right), right);
+  await assert.rejects(compare(x, wrong), { code: 'wrong-results' });
+  assert.deepEqual(
+    calls,
+    [1, 2].map(() => ['read', [0], 3]),
+  );
+  assert.deepEqual(loaded, [3, 3, Math.fround(3 + 3 * 2 ** -23)]); // the last is of a run with other digits
 });
 
 test('a run that fails leaves its turn to the next', async () => {
@@ -106,67 +164,35 @@ test('a run that fails leaves its turn to the next', async () => {
     if (Number.isNaN(x[0])) throw new RangeError('no number');
     return exact(x);
   };
-  const { begin, info } = await guarded(failing, 'sample');
-  begin({ x: Float32Array.of(Number.NaN, 0) }, 'array');
-  await new Promise((resolve) => setTimeout(resolve));
-  await begin({ x }, 'array')(right);
+  const { compare, info } = await guarded(failing, 'sample');
+  await assert.rejects(compare(Float32Array.of(Number.NaN, 0), right), /no number/);
+  await compare(x, right);
   assert.equal(info.verified.runs, 1);
 });
 
 test('a bundle without GPUs has no outputs to search', async () => {
   const make = guard({ ...manifest, backends: parts('wasm') }, { verify: 'non-finite' });
-  assert.equal(await make(assert.fail, { backend: 'wasm' }, {}, new AbortController().signal), undefined);
+  assert.equal(await make({ info: { backend: 'wasm' } }), undefined);
 });
 
 test('wasm compares with nothing, and its model ends with the other', async () => {
-  const life = new AbortController();
   const make = guard(manifest, { verify: 'sample' });
-  assert.equal(await make(assert.fail, { backend: 'wasm' }, {}, life.signal), undefined);
+  assert.equal(await make({ load: assert.fail, info: { backend: 'wasm' } }), undefined);
   const state = await guarded(exact, 'sample');
   state.life.abort();
   assert.equal(state.disposed, 1);
-});
-
-test('an abort ends a run that is compared, and the next one has its turn', async () => {
-  for (const end of ['signal', 'life']) {
-    let answer = () => {};
-    const answered = () =>
-      new Promise((resolve) => {
-        answer = () => resolve(exact(x));
-      });
-    const { begin, info, life } = await guarded(answered, { every: 100 });
-    const own = new AbortController();
-    const aborter = end === 'life' ? life : own;
-    const comparing = begin({ x }, 'array', own.signal)(wrong);
-    aborter.abort(new Error('enough'));
-    await assert.rejects(comparing, /enough/);
-    answer();
-    await new Promise((resolve) => setTimeout(resolve));
-    assert.deepEqual([info.verified.runs, info.verified.largest], [0, 0]);
-    const next = begin({ x }, 'array', own.signal);
-    answer();
-    await assert.rejects(next(right), /enough/); // aborted while the GPU computed
-    assert.notEqual(begin({ x }, 'array'), undefined);
-  }
 });
 
 test('where wasm does not load, the other model ends', async () => {
   let disposed = 0;
   const session = { dispose: () => disposed++ };
   const load = () => Promise.reject(new Error('no memory'));
-  const loading = guard(manifest, { verify: 'sample' })(
-    load,
-    { backend: 'webgl' },
-    session,
-    new AbortController().signal,
-  );
+  const options = { verify: 'sample' };
+  const { signal: life } = new AbortController();
+  const info = { backend: 'webgl' };
+  const loading = guard(manifest, options)({ manifest, options, info, life, load, use: () => session });
   await assert.rejects(loading, /no memory/);
   assert.equal(disposed, 1);
-});
-
-test('without inputs it is the run that says so', async () => {
-  const { begin } = await guarded(exact, 'sample');
-  for (const nothing of [undefined, null]) assert.doesNotThrow(() => begin(nothing, 'array'));
 });
 
 test('what cannot be compared is refused, and says why', () => {
@@ -175,7 +201,7 @@ test('what cannot be compared is refused, and says why', () => {
     code: 'backend',
     message: /has: webgpu, webgl;/,
   });
-  assert.throws(refused({ states: [{}] }, 'sample'), { code: 'verify', message: /depend on states/ });
+  assert.throws(refused({ generate: {} }, 'sample'), { code: 'verify', message: /gives tokens/ });
   assert.throws(refused({}, true), {
     name: 'TypeError',
     message: /expected false, 'non-finite', 'sample' or \{ every: runs \}, got true/,

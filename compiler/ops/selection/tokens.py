@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import nan
 
 import numpy as np
 
@@ -62,24 +63,30 @@ def _mark_tokens(call: Call) -> Tensor:
 def _sample_token(call: Call) -> tuple[Tensor, ...]:
     """Logits [V] of float32 or float16, options, counts, the tokens that occurred, uint8 [V], and three bools []:
     whether a token is drawn, by top_k and by top_p. To the token, int32 [1], and its logarithm of probability, float32
-    [1]; with the attribute `top`, so many best tokens [top] and theirs. `generation/sample.py` computes the same."""
+    [1]; with the attribute `top`, so many best tokens [top] and theirs. `generation/sample.py` computes the same.
+
+    Probabilities are NaN where a logit is NaN or infinity, as by softmax: a token does not say that it was chosen of
+    such, and callers see nothing else."""
     call.check_dtypes((0,), F32, F16)
     (n,) = call.fixed(call.input(0, (None,)))
     options, counts, seen = call.input(1, (4,)), call.input(2, (3,)), call.input(3, (n,))
     draws, by_count, by_mass = (call.input(i, ()) for i in (4, 5, 6))
     top, name = call.attribute("top", 0), call.name
 
+    def raw(i: Expr) -> Expr:
+        return call.input(0)[i].cast(F32)
+
     def number(i: Expr) -> Expr:
-        x = call.input(0)[i].cast(F32)
-        return select(unary("isnan", x), lowest(F32), x)
+        return select(unary("isnan", raw(i)), lowest(F32), raw(i))
 
     logits = _floats(f"{name}.logits", (n,), (call.input(0),), number)
     largest = _largest(f"{name}.raw", logits)
 
     def power(i: Expr) -> Expr:
-        return unary("exp", _below(logits[i], largest))
+        lost = unary("isnan", raw(i)) | (unary("isinf", raw(i)) & (raw(i) > 0.0))
+        return select(lost, Const(nan, F32), unary("exp", _below(logits[i], largest)))
 
-    mass = compute(f"{name}.mass", (), (logits, largest), lambda: reduce("sum", (n,), power))
+    mass = compute(f"{name}.mass", (), (call.input(0), logits, largest), lambda: reduce("sum", (n,), power))
 
     def penalised(i: Expr) -> Expr:
         x, penalty = logits[i], options[PENALTY,]
