@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import onnx
 import pytest
-from compiled import ROOT, compile_site
+from compiled import PAGES, ROOT, compile_site
+from decoders.tiny import tiny_decoder
 from devices import open_bundle, value
 from digits import MODEL, images
 from documentation import blocks
@@ -114,6 +117,59 @@ def test_a_race_lies_between_launches(page: Page, site: Site, backend: str) -> N
     assert value(page, f"{inline} {script}; return told;", found) == [
         "each kernel is right by itself: the fault lies between launches"
     ]
+
+
+@pytest.fixture(scope="module")
+def decoder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A decoder with caches, and one that gives tokens."""
+    made = tmp_path_factory.mktemp("decoder")
+    onnx.save(tiny_decoder(), made / "tiny.onnx")
+    sizes = ("--dim", "batch=1", "--dim", "past=0..19", "--dim", "seq=1..3", "--canaries=off", "--golden=off")
+    for name, options in {"runs": (), "tokens": ("--generate", "")}.items():
+        compile_site(made / "tiny.onnx", made / name, *sizes, *options, "--check-kernels=on")
+    shutil.copytree(PAGES, made, dirs_exist_ok=True)
+    with serve(made) as served:
+        yield served
+
+
+CHECK_STATES = """
+  const { breakDevice } = await import('./broken_device.js');
+  const { rule, options, backend } = argument;
+  const device = rule ? breakDevice(rule, options) : undefined;
+  const model = await bundle.load({ backend, worker: false, canaries: false, verify: false });
+  try {
+    const words = (...ids) => ({ input_ids: { data: BigInt64Array.from(ids, BigInt), shape: [1, ids.length] } });
+    for (const ids of [[1, 2, 3], [4]]) await model.run(words(...ids));
+    const fork = await model.fork();
+    const found = await outcome(model.check(words(5, 6)));
+    const { position } = model;
+    const [own, other] = [await model.run(words(7)), await fork.run(words(7))];
+    const same = Object.keys(own).every((name) => own[name].every((x, i) => x === other[name][i]));
+    return { ...found, position, same };
+  } finally {
+    device?.mend();
+    await model.dispose();
+  }
+"""
+"""The outcome of a check of a run that finds four rows; `same`: the session goes on as if it had not been."""
+
+
+@pytest.mark.parametrize("name", ["runs", "tokens"])
+def test_a_run_with_states_is_checked_on_copies(page: Page, decoder: Site, backend: str, name: str) -> None:
+    open_bundle(page, decoder, f"{name}/bundle", backend)
+    got = value(page, CHECK_STATES, {"backend": backend})
+    found = got["value"]
+    assert (found["wrong"], found["outputs"], found["skipped"]) == ([], [], [])
+    assert found["compared"] > 10
+    assert (got["position"], got["same"]) == (4, True)
+
+
+def test_a_wrong_kernel_of_a_run_with_states_is_named(page: Page, decoder: Site, backend: str) -> None:
+    open_bundle(page, decoder, "runs/bundle", backend)
+    given = {"backend": backend, "rule": "factor", "options": {"factor": 1.01}}
+    found = value(page, CHECK_STATES, given)["value"]
+    assert found["wrong"]
+    assert any("MatMul" in wrong["ops"] for wrong in found["wrong"])
 
 
 def test_wasm_has_nothing_to_compare(page: Page, site: Site) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import onnx
 import pytest
 from compiled import PAGES, compile_site
+from counting_model import COUNTING, counting_model
 from devices import open_bundle, value
 from onnx import TensorProto, helper
 from playwright.sync_api import Page
@@ -133,34 +134,14 @@ def test_in_a_worker_and_beside_samples(page: Page, site: Site, backend: str) ->
     assert got["info"]["verified"]["runs"] == 1
 
 
-def counting_model() -> onnx.ModelProto:
-    """Tokens as numbers, the sum of all so far, and logits that are 20 times as large for each token: 39 is the
-    likeliest. They are beyond 65504 once the sum is 84."""
-    ids = helper.make_tensor_value_info("ids", TensorProto.INT64, [1, "rows"])
-    logits = helper.make_tensor_value_info("logits", TensorProto.FLOAT, [1, 40])
-    past, present = (helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, n]) for n in ("past", "present"))
-    nodes = [
-        helper.make_node("Cast", ["ids"], ["numbers"], to=TensorProto.FLOAT),
-        helper.make_node("Concat", ["past", "numbers"], ["present"], axis=1),
-        helper.make_node("ReduceSum", ["present", "axes"], ["sum"]),
-        helper.make_node("MatMul", ["sum", "each"], ["logits"]),
-    ]
-    constants = [
-        helper.make_tensor("axes", TensorProto.INT64, [1], [1]),
-        helper.make_tensor("each", TensorProto.FLOAT, [1, 40], [20.0 * i for i in range(40)]),
-    ]
-    graph = helper.make_graph(nodes, "counting", [ids, past], [logits, present], constants)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
-
-
 @pytest.fixture(scope="module")
 def sequences(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """The counting model below runs/, and below tokens/ with what chooses tokens."""
+    """The counting model below runs/, and below tokens/ with what chooses tokens: its logits are beyond 65504 once the
+    sum is 84."""
     folder = tmp_path_factory.mktemp("sequences")
-    onnx.save(counting_model(), folder / "counting.onnx")
-    sizes = ("--state", "past=present", "--dim", "rows=1..2", "--dim", "past=0..12")
+    onnx.save(counting_model(20), folder / "counting.onnx")
     for name, options in {"runs": (), "tokens": ("--generate", "")}.items():
-        compile_site(folder / "counting.onnx", folder / name, *sizes, *options)
+        compile_site(folder / "counting.onnx", folder / name, *COUNTING, *options)
     shutil.copytree(PAGES, folder, dirs_exist_ok=True)
     with serve(folder) as served:
         yield served

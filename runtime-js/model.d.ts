@@ -218,13 +218,13 @@ export interface LoadOptions {
   /**
    * Default 'non-finite': a run on a GPU with NaN or infinities in its output arrays, though its inputs are finite, is repeated on wasm,
    * which is loaded then. It rejects with a RunError ('wrong-results') where wasm has numbers in their place; where it has not, the
-   * model itself gives them, and outputs are not searched any more. Of a bundle without wasm and of a model with states the
-   * console has a warning instead. Outputs with 'gpu-buffer' are not searched.
+   * model itself gives them, and outputs are not searched any more. Of a bundle without wasm and of states that a run
+   * changes as a whole the console has a warning instead. Outputs with 'gpu-buffer' are not searched.
    *
    * 'sample', or { every: 100 }: besides, the first run and each 100th is repeated on wasm, which is loaded at once and takes memory
    * and time of its own. Where they differ by more than rounding, the run rejects likewise, and the next one is compared,
-   * too. Not for models with states, nor for runs whose inputs or outputs are on the device: the next other one is compared in
-   * place of these. False: neither.
+   * too. Not for models of which runs give tokens, nor for runs whose inputs are on the device: the next other one is compared
+   * in place of these. False: neither.
    */
   verify?: false | 'non-finite' | 'sample' | { readonly every: number };
   /**
@@ -499,7 +499,7 @@ export interface Sampling {
   seed?: number;
 }
 
-/** `logprob` is the logarithm of its probability by the logits, before all options. */
+/** `logprob` is the logarithm of its probability by the logits, before all options; NaN where one of these is NaN or infinity. */
 export interface Token {
   readonly token: number;
   readonly logprob: number;
@@ -632,7 +632,7 @@ export interface Model {
   /**
    * Runs on these inputs, and compares each launch of the GPU with WebAssembly on the same operands, and then the outputs of a run
    * of the model's own: takes much longer than a run, and as much memory once more. Rejects with an UnsupportedError (code 'check')
-   * where there is nothing to compare.
+   * where there is nothing to compare. States stay as they are.
    */
   check(inputs: Inputs, options?: CheckOptions): Promise<KernelCheck>;
   // </check>

@@ -46,6 +46,7 @@ function open({ manifest, use, info, texting, search }, own, before = { changes:
   const spec = /** @type {GenerateSpec} */ (manifest.generate);
   let left = before;
   let busy = false;
+  let warned = false;
   /** @type {Promise<unknown>} a step that goes on though nothing waits for it */
   let last = Promise.resolve();
   const { dtype } = /** @type {import('../values/sizes.js').Spec} */ (specs.find(({ name }) => name === spec.ids));
@@ -94,6 +95,10 @@ function open({ manifest, use, info, texting, search }, own, before = { changes:
     }
     const rest = pending.slice(part.length);
     const token = rest.length ? undefined : tokenOf(results, at);
+    if (Number.isNaN(token?.logprob) && !warned) {
+      warned = true;
+      console.warn(`generate: logits are NaN or infinity at position ${behind}: tokens from here on say little`);
+    }
     const { written } = left;
     left = { changes: changes + 1, pending: token ? [token.token] : rest, ready: token, written };
   };

@@ -270,6 +270,19 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
       generateIn,
     });
   // </states>
+  /**
+   * Results of a run that leaves the states as they are.
+   * @param {unknown} values
+   * @param {AbortSignal | undefined} signal
+   * @param {(data: import('../start_session.js').Input[], scalars: number[]) => any} run
+   * @returns {Promise<any[]>}
+   */
+  const aside = (values, signal, run) => {
+    // <states>
+    if (sessions) return sessions.onCopy((own) => withInputs(values, signal, own, run));
+    // </states>
+    return withInputs(values, signal, undefined, run);
+  };
   const model = {
     inputs: inputs.map(publish),
     outputs: answers?.describe(outputs.map(publish)) ?? outputs.map(publish),
@@ -289,12 +302,7 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
     run: runIn(),
     async profile(/** @type {unknown} */ values, /** @type {import('../model.js').ProfileOptions} */ options = {}) {
       const repeat = checkProfileOptions(options);
-      const time = (/** @type {import('./sessions.js').Own | undefined} */ own = undefined) =>
-        withInputs(values, options.signal, own, (data, scalars) => use().profile(data, scalars, repeat));
-      // <states>
-      if (sessions) return sessions.onCopy(time);
-      // </states>
-      return time();
+      return aside(values, options.signal, (data, scalars) => use().profile(data, scalars, repeat));
     },
     // <check>
     async check(/** @type {unknown} */ values, /** @type {import('../model.js').CheckOptions} */ options = {}) {
@@ -315,7 +323,7 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
             () => {},
           ),
         /** @param {(data: any[], scalars: number[]) => Promise<any[]>} run */
-        withInputs: (run) => withInputs(kept, signal, undefined, run),
+        withInputs: (run) => aside(kept, signal, run),
       };
       return checkLaunches(checked);
     },

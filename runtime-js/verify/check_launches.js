@@ -6,6 +6,7 @@ import { watchDownloads } from '../fetch/watch_downloads.js';
 import { compareOutputs, isWrong, withOtherDigits } from './compare_outputs.js';
 import { comparingDevice, noFindings } from './comparing_device.js';
 import { fetchReferences } from './reference_kernels.js';
+import { repeat, statesOf } from './repeat_run.js';
 
 /** @typedef {import('../load/load.js').Manifest} Manifest */
 /** @typedef {import('../load/load.js').Part} Part */
@@ -28,14 +29,17 @@ import { fetchReferences } from './reference_kernels.js';
  * @property {readonly AbortSignal[]} signals aborting one ends the check
  */
 
+/** The session whose device compares: others have views of the device that it stands for. */
+const FIRST = 0;
+
 /**
  * @param {Checked} model
  * @returns {Promise<KernelCheck>}
  * @throws {UnsupportedError} `check`, where there is nothing to compare; `memory`
  */
 export async function checkLaunches(model) {
-  const { manifest, part, signals } = model;
-  const file = referencesOf(manifest, part);
+  const { part, signals } = model;
+  const file = referencesOf(part);
   const ending = new AbortController();
   const stop = (/** @type {Event} */ { target }) => ending.abort(reasonOf(/** @type {AbortSignal} */ (target)));
   for (const signal of signals) signal.addEventListener('abort', stop);
@@ -74,11 +78,21 @@ async function compareLaunches({ manifest, info, begin, withInputs, use, fetchin
   let wrongOutputs = [];
   try {
     await withInputs(async (data, scalars) => {
+      const turn = { data, scalars };
+      /** @type {import('./repeat_run.js').States | undefined} */
+      let states;
+      // <states>
+      if (manifest.states) states = await statesOf(use(), turn);
+      // </states>
       const own = await use().run(data, scalars, { output: 'array' });
-      const expected = await session.run(data, scalars);
+      const expected = await repeat(session, turn, states, FIRST);
       findings.over = true;
-      const near = async () =>
-        named(outputs, await session.run(Object.values(withOtherDigits({ ...data }, tolerance)), scalars));
+      const near = async () => {
+        const [others, before] = [data, states].map(
+          (arrays) => arrays && Object.values(withOtherDigits({ ...arrays }, tolerance)),
+        );
+        return named(outputs, await repeat(session, { data: others ?? [], scalars }, before, FIRST));
+      };
       const all = await compareOutputs(outputs, tolerance, named(outputs, own), named(outputs, expected), near);
       wrongOutputs = all.filter(isWrong).map(({ name, apart, most }) => ({ name, apart, allowed: most }));
       return own;
@@ -99,18 +113,13 @@ const named = (outputs, results) => Object.fromEntries(outputs.map(({ name }, i)
 
 /**
  * The file of the references.
- * @param {Manifest} manifest
  * @param {Part | undefined} part
  */
-function referencesOf({ states }, part) {
+function referencesOf(part) {
   const refuse = (/** @type {string} */ reason) => new UnsupportedError('check', `check compares ${reason}`);
   if (!part || part.backend === 'wasm')
     throw refuse(
       "what a GPU computes with wasm, and this model runs on wasm: load it with { backend: 'webgpu' } or 'webgl'",
-    );
-  if (states)
-    throw refuse(
-      'single runs, and those of this model depend on states that runs before have left: compare its outputs',
     );
   if (!part.references)
     throw refuse(

@@ -65,19 +65,20 @@ export function savedOf({ states = [], dimensions = [] }, { scalars }, arrays) {
  * @param {Session} session
  * @param {Turn} turn
  * @param {States | undefined} states of a model that has any
+ * @param {number} [number] of the session whose states these become; none: one for this run alone
  * @returns {Promise<readonly any[]>}
  */
-export async function repeat(session, { data, scalars }, states) {
+export async function repeat(session, { data, scalars }, states, number = undefined) {
   // <states>
   if (states) {
     const { keep, run } = /** @type {Required<Session>} */ (session);
     const sizes = scalars.slice(0, -1);
-    const [made] = await keep(states, sizes, 'write');
-    const number = Number(/** @type {any} */ (made)[0]);
+    const [made] = await keep(states, sizes, 'write', number);
+    const own = Number(/** @type {any} */ (made)[0]);
     try {
-      return await run(data, [...sizes, number]);
+      return await run(data, [...sizes, own]);
     } finally {
-      await keep([], [], 'drop', number);
+      if (number === undefined) await keep([], [], 'drop', own);
     }
   }
   // </states>

@@ -25,7 +25,7 @@ def test_what_a_host_serves_and_what_shrinks() -> None:
     files = {f.name: f.data for f in render_bundle(random, isolation=True, packaging=GZIP)}
     packed = {name.removesuffix(".gz") for name in files if name.endswith(".gz")}
     assert {name.partition("-")[0] for name in packed} == {
-        "model.js", "index.html", "isolate.js", "load", "page", "runtime", "thread", "verify_runs",
+        "model.js", "index.html", "isolate.js", "load", "page", "runtime", "thread",
     }  # fmt: skip
     for name in packed:
         assert gzip.decompress(files[f"{name}.gz"]) == files[name]

@@ -70,7 +70,7 @@ def test_linked_scripts_parse(tmp_path: Path) -> None:
 
 
 def test_sections_are_left_out_where_they_are_not_needed() -> None:
-    """Those inside others, too."""
+    """Sections inside others, too."""
     sources = read_runtime()
     with_states, without = (keep_parts(sources, ["wasm"], ["finite", *parts]) for parts in (["states"], []))
     marks = re.compile(r"^ *// </?states>", re.MULTILINE)

@@ -249,7 +249,7 @@ test('a run with states is repeated on copies of the rows that it found, here an
   const { p, seen } = state;
   assert.deepEqual(state.calls, [
     [[], [2], 'read', 7],
-    [[p, seen], [2], 'write'],
+    [[p, seen], [2], 'write', undefined],
     [2, 9],
     [[], [], 'drop', 9],
   ]);

@@ -10,6 +10,7 @@ import onnx
 import pytest
 import webnn_compile
 from cli.command import run
+from counting_model import COUNTING, counting_model
 from generation.test_generate import PROMPT, expected
 from made_tokenizers import need_package, write_talker
 from made_tokenizers import written as tokenizer
@@ -48,6 +49,27 @@ def test_tokens_are_those_of_the_reference(decoder: Path) -> None:
 
 def test_it_goes_on_stops_and_says_why_it_does_not_go_on(decoder: Path) -> None:
     check_kept(play(decoder, KEPT, argument()))
+
+
+def test_logits_that_are_not_finite_are_told(tmp_path: Path) -> None:
+    """Once for each session; the tokens come."""
+    bundle = written(counting_model(1e35), tmp_path, *COUNTING, "--targets", "wasm", "--generate", "")
+    script = """
+      const model = await bundle.load();
+      const warnings = [];
+      console.warn = (message) => warnings.push(message);
+      const found = [];
+      for (const session of [model, await model.session()])
+        for await (const { token, logprob } of session.generate({ ids: [1], maxTokens: 5, logprobs: true }))
+          found.push([token, String(logprob)]);
+      await model.dispose();
+      return { found, warnings };
+    """
+    got = play(bundle, script, {})
+    assert [logprob == "NaN" for _, logprob in got["found"]] == 2 * [False, False, False, True, True]
+    assert [token for token, _ in got["found"][:3]] == [39, 39, 39]
+    warning = "generate: logits are NaN or infinity at position 4: tokens from here on say little"
+    assert got["warnings"] == [warning, warning]
 
 
 def test_the_likeliest_tokens_come_with_their_probabilities(tmp_path: Path) -> None:
