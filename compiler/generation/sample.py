@@ -11,8 +11,8 @@ In order, as transformers has them:
 Tokens as likely as the last one that stays do so, too, and the likeliest one always does. Of those that stay one is
 drawn by its probability: that of the largest sum of logit and Gumbel's number, which is a function of the seed, the
 position and the token. Of equal sums, as of equal logits without a temperature, the lowest token is taken. A logit
-that is NaN counts as -infinity; where the largest is infinite, those as large share the probability equally. Logarithms are
-NaN where a logit is NaN or infinity.
+that is NaN counts as -infinity; where the largest is infinite, those as large share the probability equally.
+Logarithms of probability are NaN where a logit is NaN or infinity.
 """
 
 from __future__ import annotations

@@ -73,38 +73,36 @@ def _sample_token(call: Call) -> tuple[Tensor, ...]:
     draws, by_count, by_mass = (call.input(i, ()) for i in (4, 5, 6))
     top, name = call.attribute("top", 0), call.name
 
-    def raw(i: Expr) -> Expr:
-        return call.input(0)[i].cast(F32)
+    raw = _floats(f"{name}.logits", (n,), (call.input(0),), lambda i: call.input(0)[i].cast(F32))
 
-    def number(i: Expr) -> Expr:
-        return select(unary("isnan", raw(i)), lowest(F32), raw(i))
+    def logit(i: Expr) -> Expr:
+        return select(unary("isnan", raw[i]), lowest(F32), raw[i])
 
-    logits = _floats(f"{name}.logits", (n,), (call.input(0),), number)
-    largest = _largest(f"{name}.raw", logits)
+    largest = compute(f"{name}.raw.max", (), (raw,), lambda: reduce("max", (n,), logit))
 
     def power(i: Expr) -> Expr:
-        lost = unary("isnan", raw(i)) | (unary("isinf", raw(i)) & (raw(i) > 0.0))
-        return select(lost, Const(nan, F32), unary("exp", _below(logits[i], largest)))
+        lost = unary("isnan", raw[i]) | (unary("isinf", raw[i]) & (raw[i] > 0.0))
+        return select(lost, Const(nan, F32), unary("exp", _below(raw[i], largest)))
 
-    mass = compute(f"{name}.mass", (), (call.input(0), logits, largest), lambda: reduce("sum", (n,), power))
+    mass = compute(f"{name}.mass", (), (raw, largest), lambda: reduce("sum", (n,), power))
 
     def penalised(i: Expr) -> Expr:
-        x, penalty = logits[i], options[PENALTY,]
+        x, penalty = logit(i), options[PENALTY,]
         return select(seen[i].eq(0) | penalty.eq(1.0), x, select(x > 0.0, x / penalty, x * penalty))
 
-    scores = _floats(f"{name}.penalised", (n,), (logits, seen, options), penalised)
+    scores = _floats(f"{name}.penalised", (n,), (raw, seen, options), penalised)
     drawn = _drawn(f"{name}.drawn", scores, options, counts, by_count, by_mass)
     likeliest = place_of_extreme(f"{name}.likeliest", "max", scores, 0, keepdims=True)
     (token,) = branch(name, draws, [drawn], [likeliest], [scores, options, counts, draws, by_count, by_mass])
 
     def log_probability(place: Expr) -> Expr:
-        return _below(logits[within(place, n)], largest) - unary("log", mass[()])
+        return _below(raw[within(place, n)], largest) - unary("log", mass[()])
 
-    reads = (logits, largest, mass)
+    reads = (raw, largest, mass)
     logprob = _floats(f"{name}.logprob", (1,), (token, *reads), lambda i: log_probability(token[i]))
     if not top:
         return token, logprob
-    keys = Keys((), n, lambda _, i: sort_key(logits[i]), (logits,), largest=True)
+    keys = Keys((), n, lambda _, i: sort_key(logit(i)), (raw,), largest=True)
     order = first_in_order(f"{name}.top", keys, top)
     best = compute(f"{name}.top_ids", (top,), (order.rows,), lambda k: order.at((), k))
     logprobs = _floats(f"{name}.top_logprobs", (top,), (best, *reads), lambda k: log_probability(best[k]))
