@@ -15,11 +15,12 @@ from node_programs import need
 def play(bundle: Path, script: str, argument: object) -> Any:
     """The result of a script in Node.js."""
     given = json.dumps([(bundle / "model.js").as_uri(), argument])
-    lines = ["const [url, argument] = JSON.parse(process.argv[1]);", "const bundle = await import(url);"]
+    read = "await new Response(process.stdin).text()"  # an argument of the command would have a limit
+    lines = [f"const [url, argument] = JSON.parse({read});", "const bundle = await import(url);"]
     lines.append(f"const found = await (async () => {{{script}}})();")
     lines.append("process.stdout.write(JSON.stringify(found));")
-    command = [need("node"), "--input-type=module", "--expose-gc", "-e", "\n".join(lines), given]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    command = [need("node"), "--input-type=module", "--expose-gc", "-e", "\n".join(lines)]
+    done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout)
 
