@@ -176,6 +176,12 @@ GRAPHS = {
         ],
         {"y": operand([1, 1, 1, 2], [3, 6])},
     ),
+    "resampled by a scale that leaves a part": graph(
+        {"x": operand([1, 1, 1, 3], [1, 2, 3])},
+        "resample2d",
+        [{"input": "x"}, {"options": {"scales": [1, 1.5]}}],
+        {"y": operand([1, 1, 1, 4], [1, 2, 2, 3])},
+    ),
     "truth values": graph(
         {"x": operand([3], [0, 2, 255], "uint8"), "y": operand([1], [1], "uint8")},
         "logicalXor",

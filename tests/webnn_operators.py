@@ -264,13 +264,12 @@ def pad(m: Growing, args: Sequence[Any], options: Mapping[str, Any]) -> str:
 
 
 def resample2d(m: Growing, args: Sequence[Any], options: Mapping[str, Any]) -> str:
-    axes = list(options.get("axes", (2, 3)))
-    if sizes := options.get("sizes"):
-        how = ["", m.constant(list(sizes))]
-    else:
-        how = [m.constant(list(options.get("scales", (1, 1))), np.float32)]
+    axes, shape = list(options.get("axes", (2, 3))), m.shape(args[0])
+    # WebNN's coordinates are by the sizes, ONNX's by scales that it is given.
+    scaled = [int(shape[axis] * scale) for axis, scale in zip(axes, options.get("scales", (1, 1)), strict=True)]
+    sizes = m.constant(list(options.get("sizes", scaled)))
     mode = "linear" if options.get("mode") == "linear" else "nearest"
-    return m.node("Resize", args[0], "", *how, mode=mode, axes=axes)
+    return m.node("Resize", args[0], "", "", sizes, mode=mode, axes=axes)
 
 
 def reverse(m: Growing, args: Sequence[Any], options: Mapping[str, Any]) -> str:
