@@ -29,7 +29,7 @@ place or how large a difference an implementation may be off. Each is compiled a
 terms nearly cancel, the data are off the exact result by about as much; so much more is allowed there.
 `WEBNN_COMPILE_WPT=FOLDER python tests/webnn_scores.py` runs the files of a folder, with Node.js, and writes these
 tables, here those of {files} files, of the middle of 2025, which have {total} graphs. Tests of calls of the interface
-rather than of graphs are left out: {calls}. So are preferences of a device.
+rather than of graphs are left out, as are preferences of a device: {calls}.
 
 | target | passed | not supported | wrong |
 | --- | --- | --- | --- |
