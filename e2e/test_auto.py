@@ -209,7 +209,7 @@ def test_without_webgpu_no_script_of_it_is_fetched(page: Page, site: Site, worke
     info = load(page, worker=worker)
     assert (info["backend"], info["passedOver"]) == (
         "wasm",
-        [{"backend": "webgpu", "reason": "this browser offers no WebGPU here"}],
+        [{"backend": "webgpu", "reason": "there is no WebGPU here"}],
     )
     assert files_of(site, "webgpu") == []
 

@@ -233,7 +233,7 @@ def show_everything(tab: Page, session: Session) -> None:
     tab.evaluate(
         """(texts) => document.querySelector('#missing').replaceChildren(
           ...texts.map((textContent) => Object.assign(document.createElement('li'), { textContent })))""",
-        ["WebGPU: this browser offers no WebGPU here: the page is not served over https or localhost"],
+        ["WebGPU: there is no WebGPU here: the page is not served over https or localhost"],
     )
 
 

@@ -157,7 +157,7 @@ WEBGL = {
     ),
     "no context": (
         "OffscreenCanvas.prototype.getContext = () => null;",
-        "this browser offers no WebGL 2 here",
+        "there is no WebGL 2 here",
     ),
 }
 
@@ -229,8 +229,8 @@ def test_where_nothing_runs_all_reasons_are_told(page: Page, site: Site) -> None
     refused = outcome(page, "return bundle.load({ worker: false })")
     assert (refused["name"], refused["code"]) == ("UnsupportedError", "backend")
     for part in (
-        "webgpu: this browser offers no WebGPU",
-        "webgl: this browser offers no WebGL 2",
+        "webgpu: there is no WebGPU",
+        "webgl: there is no WebGL 2",
         "wasm: this browser",
     ):
         assert part in refused["message"]

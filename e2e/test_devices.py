@@ -325,6 +325,6 @@ def test_without_webgpu_webgl_is_taken(page: Page, site: Site) -> None:
     page.evaluate("() => Object.defineProperty(Navigator.prototype, 'gpu', { get: () => undefined })")
     info = value(page, "return (await bundle.load({ worker: false })).info()")
     assert info["backend"] == "webgl"
-    assert info["passedOver"] == [{"backend": "webgpu", "reason": "this browser offers no WebGPU here"}]
+    assert info["passedOver"] == [{"backend": "webgpu", "reason": "there is no WebGPU here"}]
     refused = outcome(page, "return bundle.load({ backend: 'webgpu', worker: false })")
     assert (refused["name"], refused["code"]) == ("UnsupportedError", "backend")

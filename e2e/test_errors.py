@@ -59,7 +59,7 @@ def test_no_memory(page: Page, site: Site) -> None:
     result = outcome(page, "return bundle.load({ worker: false })")
     assert (result["name"], result["code"]) == ("UnsupportedError", "memory")
     assert result["message"] == (
-        "the browser did not allocate the 1 MiB of memory that the model needs: RangeError: too much"
+        "the 1 MiB of memory that the model needs could not be allocated: RangeError: too much"
     )
 
 

@@ -172,7 +172,7 @@ def test_the_page_of_the_bundle_takes_a_file(page: Page, site: Site, folder: Pat
         ("new Image()", "the HTMLImageElement has no pixels: await image.decode()"),
         (
             "await fetch('./pictures/text.png').then((r) => r.blob())",
-            "the file is no picture that the browser can decode",
+            "the file is no picture that can be decoded here",
         ),
     ],
 )

@@ -157,8 +157,8 @@ def test_the_page_of_the_bundle_records(page: Page, site: Site) -> None:
         ("new Float32Array(0)", "the sound has no samples"),
         ("{ data: new Float32Array(4), rate: 44.1 }", "its rate must be a whole number of samples in a second"),
         ("Float32Array.of(0, NaN)", "sample 1 is NaN: replace it"),
-        ("new Blob(['no sound'])", "the file is no sound that the browser can decode"),
-        ("await fetch('./sounds/text.wav').then((r) => r.blob())", "the file is no sound that the browser can decode"),
+        ("new Blob(['no sound'])", "the file is no sound that can be decoded here"),
+        ("await fetch('./sounds/text.wav').then((r) => r.blob())", "the file is no sound that can be decoded here"),
     ],
 )
 def test_mistakes(page: Page, site: Site, expression: str, message: str) -> None:

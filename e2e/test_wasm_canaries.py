@@ -98,7 +98,7 @@ def test_plain_simd_takes_the_place_of_a_wrong_instruction(
         assert result["info"]["canaries"] == {"checked": RELAXED, "skipped": 0, "failed": [MULTIPLY_ADD]}
         assert not any("relaxed-" in path for path in site.requests)
         (warning,) = warnings
-        assert warning.startswith("wasm gives wrong results in this browser, by f32x4.relaxed_madd: ")
+        assert warning.startswith("wasm gives wrong results here, by f32x4.relaxed_madd: ")
 
 
 @pytest.mark.parametrize("fault", ["nothing", "whole loops alone"])
@@ -113,4 +113,4 @@ def test_one_thread_takes_the_place_of_wrong_ones(page: Page, site: Site, warnin
     assert (info["threads"], info["threadsReason"]) == (1, "several gave wrong results")
     failed = [{"kernel": "threads", "nodes": [], "backend": "wasm", "action": "one-thread"}]
     assert info["canaries"] == {"checked": RELAXED + 1, "skipped": 0, "failed": failed}
-    assert warnings == ["wasm gives wrong results in this browser, by several threads: one runs instead"]
+    assert warnings == ["wasm gives wrong results here, by several threads: one runs instead"]

@@ -54,5 +54,5 @@ export async function startFirst(parts, start, weights, signal = undefined) {
   }
   if (faulty) throw faulty;
   const all = [...reasons].map(([backend, reason]) => `${backend}: ${reason}`).join('; ');
-  throw new UnsupportedError('backend', `this browser can run no backend of the bundle; ${all}`);
+  throw new UnsupportedError('backend', `no backend of the bundle runs here; ${all}`);
 }

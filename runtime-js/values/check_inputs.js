@@ -1,7 +1,7 @@
 // Whether what the caller hands to `run` fits the model; every message says what was expected.
 
 import { BufferUsage, TextureUsage } from '../gpu_flags.js';
-import { checkNames, kindOf } from './check_names.js';
+import { arraysOf, checkNames, kindOf } from './check_names.js';
 import { elementOf, lengthOf } from './dtypes.js';
 import { extentsOf, shapeOf, shownShape } from './sizes.js';
 
@@ -17,10 +17,9 @@ const onDevice = ['GPUBuffer', 'GPUTexture', 'ImageBitmap'];
 
 /** @param {Spec} spec */
 const describe = ({ dtype, shape }) => {
-  const arrays = elementOf(dtype).arrays.filter((array) => array in globalThis);
   const fixed = extentsOf(shape).every((extent, axis) => extent === shape[axis]);
   const length = fixed ? ` of length ${lengthOf(extentsOf(shape))}` : '';
-  return `a ${arrays.join(' or ')}${length} (${dtype}, shape [${shownShape(shape).join(', ')}])`;
+  return `${arraysOf(dtype)}${length} (${dtype}, shape [${shownShape(shape).join(', ')}])`;
 };
 
 /**

@@ -1,6 +1,6 @@
 // Checks arguments by name: a plain object, with expected names alone.
 
-import { tagOf } from './dtypes.js';
+import { elementOf, tagOf } from './dtypes.js';
 
 /** @param {unknown} value */
 export const kindOf = (value) => {
@@ -30,4 +30,13 @@ export function checkNames(what, object, names, one = 'option') {
     if (!names.includes(name))
       throw new TypeError(`${what} has no ${one} ${JSON.stringify(name)}; it has: ${names.join(', ') || 'none'}`);
   }
+}
+
+/**
+ * The arrays of a dtype that there are here, for messages.
+ * @param {string} dtype
+ */
+export function arraysOf(dtype) {
+  const names = elementOf(dtype).arrays.filter((name) => name in globalThis);
+  return `${/^I/.test(String(names)) ? 'an' : 'a'} ${names.join(' or ')}`;
 }

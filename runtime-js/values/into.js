@@ -1,5 +1,5 @@
 // Outputs in arrays of the caller's own, and in new ones; and whether their elements are finite.
-import { checkNames } from './check_names.js';
+import { arraysOf, checkNames } from './check_names.js';
 import { elementOf, lengthOf, tagOf, typedArray } from './dtypes.js';
 import { extentsOf, varies } from './sizes.js';
 
@@ -30,7 +30,7 @@ export function checkInto(specs, into) {
     const { arrays, bytes } = elementOf(spec.dtype);
     if (!arrays.includes(tagOf(array)))
       throw new TypeError(
-        `into: output ${JSON.stringify(spec.name)} needs a ${arrays.join(' or ')}, got ${tagOf(array)}`,
+        `into: output ${JSON.stringify(spec.name)} needs ${arraysOf(spec.dtype)}, got ${tagOf(array)}`,
       );
     if (!varies(spec.shape)) roomFor(spec, array, lengthOf(extentsOf(spec.shape)) * bytes);
     return array;

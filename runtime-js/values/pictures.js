@@ -90,7 +90,10 @@ function pixelsOf(label, value, most, onDevice) {
     const [height, width, ...more] = Array.isArray(value.shape) ? value.shape : [];
     const data = asWords(value.data);
     if (more.length || !(height > 0) || !(width > 0) || data.length !== height * width)
-      throw new TypeError(`${label}: its shape must be [height, width], of four bytes a pixel`);
+      throw new TypeError(
+        `${label}: its shape must be [height, width], of four bytes a pixel; ` +
+          `got ${value.data.byteLength} bytes for [${[value.shape].flat().join(', ')}]`,
+      );
     return reduced({ data, shape: [height, width] }, most);
   }
   if (/^GPU/.test(kind) || (kind === 'an object' && /^GPU/.test(kindOf(value.data)))) return undefined;
@@ -110,7 +113,7 @@ async function decoded(label, file, most, onDevice) {
   try {
     data = await createImageBitmap(file, PREMULTIPLIED);
   } catch (error) {
-    throw new TypeError(`${label}: the file is no picture that the browser can decode (${error})`);
+    throw new TypeError(`${label}: the file is no picture that can be decoded here (${error})`);
   }
   const { width, height } = data;
   if (onDevice && Math.max(width, height) <= most) return { data, shape: [height, width], made: true };

@@ -86,7 +86,7 @@ async function decoded(label, file, own) {
     const context = new OfflineAudioContext(1, 1, Math.min(Math.max(rate, 8000), 96000));
     return soundOf(label, 'AudioBuffer', await context.decodeAudioData(bytes), own);
   } catch (error) {
-    throw new TypeError(`${label}: the file is no sound that the browser can decode (${error})`);
+    throw new TypeError(`${label}: the file is no sound that can be decoded here (${error})`);
   }
 }
 

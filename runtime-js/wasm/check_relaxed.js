@@ -46,9 +46,7 @@ export function checkRelaxed() {
   const others = all.filter(({ equal }) => !computes(equal, 1));
   const wrong = others.filter(({ equal }) => computes(equal, 0)).map(({ name }) => name);
   if (wrong.length)
-    console.warn(
-      `wasm gives wrong results in this browser, by ${wrong.join(', ')}: the module of plain SIMD runs instead`,
-    );
+    console.warn(`wasm gives wrong results here, by ${wrong.join(', ')}: the module of plain SIMD runs instead`);
   const skipped = others.length - wrong.length;
   return {
     ...{ checked: all.length - skipped, skipped },

@@ -51,7 +51,7 @@ export function checkThreads(report, results, canary) {
   report.checked++;
   if (results.every(isRight) && areRight(/** @type {Float32Array} */ (results[0]), canary)) return true;
   report.failed.push({ kernel: 'threads', nodes: [], backend: 'wasm', action: 'one-thread' });
-  console.warn('wasm gives wrong results in this browser, by several threads: one runs instead');
+  console.warn('wasm gives wrong results here, by several threads: one runs instead');
   return false;
 }
 

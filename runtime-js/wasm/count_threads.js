@@ -17,13 +17,13 @@ export function countThreads(requested, able) {
   const one = (/** @type {string} */ reason) => ({ threads: 1, reason });
   if (requested === 1) return one('one was asked for');
   if (!able) return one('no loop of this model is worth more than one thread');
+  if (typeof Worker !== 'function') return one('there are no workers here');
   if (!globalThis.crossOriginIsolated) {
     return one(
       'the page is not cross-origin isolated: serve it with the headers Cross-Origin-Opener-Policy: same-origin and ' +
         'Cross-Origin-Embedder-Policy: require-corp',
     );
   }
-  if (typeof Worker !== 'function') return one('there are no workers here');
   if (typeof document !== 'undefined') return one("the page's own thread may not wait: leave `worker` at true");
   const processors = navigator.hardwareConcurrency || 1;
   if (requested !== 'auto') return { threads: requested, reason: 'so many were asked for' };

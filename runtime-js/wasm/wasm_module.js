@@ -17,10 +17,7 @@ export function allocate(pages, shared = false, most = 0) {
     if (most) return allocate(pages, shared);
     // </states>
     const size = `${Math.ceil(pages / 16)} MiB`;
-    throw new UnsupportedError(
-      'memory',
-      `the browser did not allocate the ${size} of memory that the model needs: ${error}`,
-    );
+    throw new UnsupportedError('memory', `the ${size} of memory that the model needs could not be allocated: ${error}`);
   }
 }
 

@@ -23,7 +23,7 @@ export function createContext() {
     );
   const fast = open(true);
   const gl = fast ?? open(false);
-  if (!gl) throw new UnsupportedError('backend', 'this browser offers no WebGL 2 here');
+  if (!gl) throw new UnsupportedError('backend', 'there is no WebGL 2 here');
   if (!gl.getExtension('EXT_color_buffer_float')) {
     lose(gl);
     throw new UnsupportedError('backend', 'WebGL 2 cannot draw into float32 textures here (no EXT_color_buffer_float)');

@@ -7,11 +7,10 @@ export async function requestAdapter() {
   const { gpu } = globalThis.navigator ?? {}; // Node.js 20 has no navigator
   if (!gpu) {
     const why = globalThis.isSecureContext !== false ? '' : ': the page is not served over https or localhost';
-    throw new UnsupportedError('backend', `this browser offers no WebGPU here${why}`);
+    throw new UnsupportedError('backend', `there is no WebGPU here${why}`);
   }
   const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
-  if (!adapter)
-    throw new UnsupportedError('backend', 'WebGPU finds no adapter: no GPU, or one that the browser blocks');
+  if (!adapter) throw new UnsupportedError('backend', 'WebGPU finds no adapter: no GPU, or one that is blocked');
   return adapter;
 }
 

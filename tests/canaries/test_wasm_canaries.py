@@ -121,7 +121,7 @@ def test_plain_simd_takes_the_place_of_a_wrong_instruction(
     failed = [{"kernel": kernel, "nodes": [], "backend": "wasm", "action": "plain-simd"}]
     assert info["canaries"] == {"checked": len(TRIED), "skipped": 0, "failed": failed}
     assert (info["variant"], right) == ("plain", True)
-    assert warnings == [f"wasm gives wrong results in this browser, by {kernel}: the module of plain SIMD runs instead"]
+    assert warnings == [f"wasm gives wrong results here, by {kernel}: the module of plain SIMD runs instead"]
 
 
 def test_false_leaves_them_out(bundles: Path) -> None:

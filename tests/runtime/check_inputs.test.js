@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import vm from 'node:vm';
 import { checkInputs } from '../../runtime-js/values/check_inputs.js';
+import { checkInto } from '../../runtime-js/values/into.js';
 
 const specs = [
   { name: 'image', dtype: 'uint8', shape: [2, 2] },
@@ -34,6 +35,15 @@ test('an unknown name lists those that there are', () => {
       'the model has no input "Scale"; inputs: "image": a Uint8Array or Uint8ClampedArray of length 4 (uint8, shape [2, 2]); ' +
       '"scale": a Float32Array of length 1 (float32, shape [])',
   });
+});
+
+test('an article is that of the first array', () => {
+  const one = [{ name: 'ids', dtype: 'int32', shape: [2] }];
+  assert.throws(
+    () => checkInputs(one, { ids: [1, 2] }),
+    /expected an Int32Array of length 2 \(int32, shape \[2\]\), got a plain/,
+  );
+  assert.throws(() => checkInto(one, { ids: image }), /output "ids" needs an Int32Array, got Uint8ClampedArray$/);
 });
 
 test('a scalar is an array of one', () => {

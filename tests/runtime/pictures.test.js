@@ -61,8 +61,12 @@ test('inputs that are no pictures, and no objects, are left to others', async ()
 for (const [what, value, expected] of /** @type {[string, any, RegExp][]} */ ([
   ['a number', 3, /^input "image": expected a picture \(ImageData, .*Blob\), or \{ data, shape.*got number$/],
   ['an array alone', new Uint8Array(4), /got Uint8Array$/],
-  ['no shape', { data: new Uint8Array(4) }, /its shape must be \[height, width\], of four bytes a pixel/],
-  ['another shape', { data: new Uint8Array(4), shape: [1, 2] }, /its shape must be/],
+  [
+    'no shape',
+    { data: new Uint8Array(4) },
+    /its shape must be \[height, width\], of four bytes a pixel; got 4 bytes for \[\]$/,
+  ],
+  ['another shape', { data: new Uint8Array(7), shape: [1, 2] }, /; got 7 bytes for \[1, 2\]$/],
   ['no pixels', { data: new Uint8Array(0), shape: [0, 0] }, /its shape must be/],
 ]))
   test(`refused: ${what}`, async () => {
