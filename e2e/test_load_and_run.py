@@ -126,6 +126,9 @@ def test_own_page_under_a_strict_csp(page: Page, tiny_folder: Path) -> None:
         assert shown[1] == ", ".join(f"{value:g}" for value in bias[:10]) + ", …"
         assert shown[2] == f"largest: {bias.max():g} at {bias.argmax()}"
         assert "median of 10" in page.locator("#times").inner_text()
+        facts = page.locator("#info").inner_text()
+        assert "threads reason\tone was asked for" in facts
+        assert "arena bytes\t8,192" in facts
     assert [line for line in logs if "Content" in line] == []
 
 

@@ -148,6 +148,7 @@ def test_inputs_say_that_they_take_pictures(page: Page, site: Site) -> None:
 
 def test_the_page_of_the_bundle_takes_a_file(page: Page, site: Site, folder: Path) -> None:
     page.goto(f"{site.url}bundle/index.html")
+    expect(page.locator("#inputs td")).to_have_text("a picture")
     page.get_by_label("x: a picture").set_input_files(folder / "pictures" / "wide.png")
     page.get_by_label("Runs").fill("1")
     page.get_by_role("button", name="Run").click()

@@ -113,6 +113,7 @@ def test_samples_at_the_rate_of_the_model(page: Page, site: Site) -> None:
 
 def test_the_page_of_the_bundle_takes_a_file(page: Page, site: Site, folder: Path) -> None:
     page.goto(f"{site.url}bundle/index.html")
+    expect(page.locator("#inputs td")).to_have_text("a sound")
     page.get_by_label("x: a sound").set_input_files(folder / "sounds" / "tone.wav")
     page.get_by_label("Runs").fill("1")
     page.get_by_role("button", name="Run").click()

@@ -216,7 +216,7 @@ def test_model_without_weights_or_kernels(tmp_path: Path, capsys: pytest.Capture
     print_report(report, tmp_path / "out")
     shown = capsys.readouterr().out
     assert "  input      none\n" in shown
-    assert "  operators  0 (none); 0 when optimised\n" in shown
+    assert "  operators  0 as imported (none); 0 when optimised\n" in shown
 
 
 @pytest.mark.parametrize(

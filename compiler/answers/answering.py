@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from ..errors import InputError
 from ..graph.ir import Array
 from ..program.pass_states import PassingStates
+from ..program.shown_model import Shown
 from .give_answers import Given
 
 
@@ -26,6 +28,13 @@ class Answering(PassingStates):
         self.model: Runnable = model
         self.backend = model.backend
         self._given = {name: answer for answer in given for name in answer.outputs.values()}
+
+    def shown(self) -> Shown:
+        shown = super().shown()
+        kinds = {name: answer for name, answer in self._given.items() if name in shown.outputs}
+        answers = {answer.name: answer.fitted.kind for answer in kinds.values()}
+        others = {name: what for name, what in shown.outputs.items() if name not in kinds}
+        return replace(shown, outputs={**answers, **others})
 
     def run(self, inputs: Mapping[str, Any], *, out: None = None) -> dict[str, Any]:
         """Answers, and arrays of the other outputs, by name. Raises InputError for inputs that do not fit."""

@@ -204,6 +204,11 @@ class Artifact:
         return {} if self.text is None else {name: role for role, name in self.text.inputs.items()}
 
     @property
+    def lossless(self) -> int:
+        """Bytes of the weights that are float32 in the model, and float16 here since each of them is one."""
+        return sum(size for _, size in self.halves)
+
+    @property
     def weight_memory(self) -> int:
         """Bytes of the weights in the memory of wasm."""
-        return len(self.weights) + sum(size for _, size in self.halves)
+        return len(self.weights) + self.lossless

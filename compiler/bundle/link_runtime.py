@@ -9,6 +9,7 @@ from importlib.resources.abc import Traversable
 
 from ..errors import InternalError
 from .files import STABLE_NAMES, BundleFile, hashed_file
+from .minify_style import minify_style
 from .strip_types import strip_types
 
 _RELATIVE = re.compile(r"""(?<=['"])\./([a-z_]+\.(?:js|css|svg))(?=['"])""")
@@ -19,6 +20,8 @@ _PARTS = (
     *("kinds.js", "page_parts.js", "wasm_page.js"),
 )
 _PART = re.compile(r"^export (?:\{ (?:\w+ as )?(\w+) \} from .*|const (\w+) = [^;]*;)\n", re.MULTILINE)
+
+_SHORTER: dict[str, Callable[[str], str]] = {"js": strip_types, "css": minify_style}
 
 _NAMES = "canaries|trials|check|finite|states|newest|functions|generate|pieces|chat|signature"
 _SECTION = re.compile(r"^ *// <(" + _NAMES + r")>\n(.*?)^ *// </\1>\n", re.MULTILINE | re.DOTALL)
@@ -79,7 +82,7 @@ def link_runtime(sources: Mapping[str, str], roots: Collection[str] = ()) -> dic
             raise InternalError(f"runtime-js/{importers[-1]} refers to {name}, which does not exist")
         if name not in linked:
             stem, suffix = name.split(".")
-            text = strip_types(sources[name]) if suffix == "js" else sources[name]
+            text = _SHORTER.get(suffix, str)(sources[name])
             text = relink(text, lambda target: link(target, (*importers, name)))
             linked[name] = hashed_file(stem, suffix, text.encode(), "page" if stem == "page" else "runtime")
         return linked[name]

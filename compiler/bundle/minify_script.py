@@ -27,6 +27,8 @@ _ENDS = (*";{,([:?.", "=>", "?.", "...")
 """Behind these no statement ends."""
 _CONTINUES = (*")]},;.:?([=<>&|^*/%+-", "=>", "?.", "&&", "||", "??", "===", "!==", "==", "!=", "<=", ">=", "**")
 """A statement that may end before these goes on."""
+_GLOBALS = {"POSITIVE_INFINITY": "Infinity", "NaN": "NaN"}
+"""Constants of Number that are global by these names."""
 _RESTRICTED = ("return", "break", "continue", "throw", "yield", "async")
 """A statement ends behind these at the end of a line."""
 
@@ -40,6 +42,9 @@ def minify_script(source: str) -> str:
     script = read_script(source)
     names = short_names(script)
     shown = [names.get(t.text, t.text) if t.role is Role.NAME else _shown(t, names) for t in script.tokens]
+    for i in range(len(shown)):
+        if _is_of_number(script, i):
+            shown[i + 2] = _GLOBALS[shown[i + 2]]
     return "".join(_joined(script, shown))
 
 
@@ -188,8 +193,8 @@ def _joined(script: Script, shown: list[str]) -> Iterator[str]:
 
 
 def _means_nothing(script: Script, i: int) -> bool:
-    """Whether a token is the semicolon of a block's last statement, a comma behind the last of a list, or a parenthesis
-    around the one parameter of an arrow function."""
+    """Whether a token is the semicolon of a block's last statement, a comma behind the last of a list, a parenthesis
+    around the one parameter of an arrow function, or `Number.` before a constant that is global."""
     token, behind = script.tokens[i], script.text(i + 1)
     match token.text:
         case ";":
@@ -201,7 +206,15 @@ def _means_nothing(script: Script, i: int) -> bool:
             alone = script.role(start + 1) is Role.NAME and script.text(start + 2) == ")"
             opened = script.tokens[start]
             return alone and script.text(start + 3) == "=>" and not opened.newline and not opened.note
+        case "Number" | ".":
+            return _is_of_number(script, i) or _is_of_number(script, i - 1)
     return False
+
+
+def _is_of_number(script: Script, i: int) -> bool:
+    """Whether one of _GLOBALS begins at a token."""
+    is_name = script.text(i) == "Number" and script.role(i) is Role.NAME and not script.tokens[i].newline
+    return is_name and script.text(i + 1) == "." and script.text(i + 2) in _GLOBALS
 
 
 def _is_empty(script: Script, i: int) -> bool:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..text.escape import html_text
-from ..text.size import size
+from ..text.size import size, sizes_by_type
 from .artifact import Artifact
 from .files import BundleFile, Kind
 from .packaging import Packaging
@@ -65,8 +65,9 @@ def facts_of(artifact: Artifact, packaging: Packaging, files: Sequence[BundleFil
     yield from packaging.facts
     if packaging.licence:
         yield "Licence", packaging.licence
-    types = ", ".join(f"{name} {size(n)}" for name, n in artifact.weight_types.items())
-    yield "Weights", f"{size(len(artifact.weights))}{f' ({types})' if types else ''}"
+    types = sizes_by_type(artifact.weight_types, artifact.lossless)
+    whole = size(len(artifact.weights))
+    yield "Weights", f"{whole} ({types})" if len(artifact.weight_types) > 1 else types or whole
     if artifact.states:
         yield "Keeps between runs", _states(artifact)
     if (g := artifact.generation) is not None:

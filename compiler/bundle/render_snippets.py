@@ -25,6 +25,19 @@ useEffect(() => {
 """The model in React, loaded in an effect: the page may be rendered on a server, and components come and go."""
 
 
+_ANSWERS = {
+    "classify": "[{ label, score, index }, ...], the likeliest first",
+    "detect": "[{ label, score, index, box: { x, y, width, height } }, ...]",
+    "mask": "{ width, height, classes, toImageData() }, a class for each pixel",
+    "keypoints": "[{ label, score, index, x, y }, ...]",
+    "embedding": "Float32Array, a vector",
+    "text": "a string",
+    "labels": "[label, ...]",
+    "scores": "[{ LABEL: score, ... }, ...], for each row",
+}
+"""Results in words, by the kind of an answer: `Answers` of model.d.ts has the types."""
+
+
 def render_run(artifact: Artifact, model: str = "model", outputs: str = "outputs") -> str:
     """A run of `model`, and its results in `outputs`; of one that gives tokens these."""
     if artifact.generation is not None:
@@ -93,6 +106,8 @@ def _input(artifact: Artifact, spec: TensorSpec) -> str:
     key = spec.name if spec.name.isidentifier() and spec.name.isascii() else js_literal(spec.name)
     if spec.name in artifact.pictures:
         return f"{key}: document.querySelector('img'), // or a canvas, a video, a Blob, ..."
+    if (rate := artifact.sounds.get(spec.name)) is not None:
+        return f"{key}: new Float32Array({rate}), // a second of samples, or a Blob, an AudioBuffer, ..."
     extents = [capacity(n) for n in spec.shape]
     length = 1
     for n in extents:
@@ -104,7 +119,7 @@ def _input(artifact: Artifact, spec: TensorSpec) -> str:
 
 def _output(item: TensorSpec | BundledAnswer) -> str:
     about = (
-        f"Answers.{item.kind}{'[]' if item.many else ''}"
+        f"{_ANSWERS[item.kind]}{', each in a list of the batch' if item.many else ''}"
         if isinstance(item, BundledAnswer)
         else _described(ARRAYS[item.dtype], item)
     )

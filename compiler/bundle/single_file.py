@@ -11,6 +11,7 @@ from ..errors import InputError, InternalError
 from ..system.limits import format_size
 from .manifest import Manifest
 from .merge_script import merge_page
+from .minify_style import minify_style
 
 MOST_INLINE = 128 * 2**20
 """Bytes of the model's files. As text they take a third more, and the page, its worker and the model each hold a copy
@@ -38,7 +39,7 @@ def check_inline(manifest: Manifest) -> None:
 def render_single_page(page: str, sources: Mapping[str, str], script: str) -> str:
     """The bundle's own page with all that it needs; `script` defines the global `model`. Its policy allows just these
     scripts and styles, and no request."""
-    style = sources["page.css"]
+    style = minify_style(sources["page.css"])
     icon = f"data:image/svg+xml;base64,{b64encode(sources['page.svg'].encode()).decode()}"
     own = merge_page(sources, PAGE_GLOBAL)
     scripts = " ".join(map(_hash, (script, own)))

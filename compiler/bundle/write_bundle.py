@@ -67,6 +67,8 @@ def optional_parts(artifact: Artifact) -> Iterator[str]:
         yield from ("states", "showState", "webgpuStates")
     if any(d.window is not None for d in artifact.dimensions):
         yield "newest"
+    if artifact.pictures or artifact.sounds:
+        yield "fileInputs"
     if artifact.pictures:
         yield "pictures"
     if artifact.sounds:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..bundle import BYTE_VARIANTS
 from ..driver.quantization_data import finite, quantization_data
-from ..driver.report_data import describe_states
+from ..driver.report_data import count_operators, describe_ports, describe_states
 from ..errors import InputError
 from ..program.count_products import count_products
 from ..program.device_program import DeviceProgram, HostCall, Launch
@@ -24,7 +24,7 @@ from ..program.program import Program, TensorSpec
 from ..system.cache import Cache
 from ..text.escape import shell_word, terminal_text
 from ..text.printable import printable
-from ..text.size import size
+from ..text.size import size, sizes_by_type
 from .quantize_report import describe_quantization, print_layers
 from .terminal import say
 
@@ -88,8 +88,8 @@ def _print_files(report: Report, out: Path, *, stderr: bool = False) -> None:
 
 
 def _figures(report: Report) -> Iterable[tuple[str, str]]:
-    yield "input", _tensors(report.own_inputs)
-    yield "output", _tensors(report.outputs)
+    for label, ports in describe_ports(report):
+        yield label, _listed(ports)
     if report.text:
         yield "text", printable(report.text)
     for name, about in report.answers.items():
@@ -102,12 +102,12 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
         yield "generates", printable(report.generation)
     for refusal in report.refusals:
         yield "refused", printable(refusal.text)
-    yield "operators", f"{report.operators.total()} ({_counts(report.operators)}); {report.graph_nodes} when optimised"
+    yield "operators", f"{count_operators(report)} ({_counts(report.operators)}); {report.graph_nodes} when optimised"
     halves = ""
     stored = [device.program.backend for device in report.devices if device.halves]
     if stored:
         halves = f"; what {', '.join(stored)} has in memory is float16, too"
-    types = ", ".join(f"{size(n)} {name}" for name, n in report.weight_types.items())
+    types = sizes_by_type(report.weight_types, report.lossless)
     yield "weights", f"{types}{halves}" if len(report.weight_types) == 1 else f"{size(report.weights)}: {types}{halves}"
     few_bits = any(name not in WIDE for name in report.weight_types)
     for device in report.devices:
@@ -289,15 +289,13 @@ def _files(report: Report) -> Iterable[tuple[str, str]]:
     yield f"{len(report.files)} files in all", size(sum(f.bytes for f in report.files))
 
 
-def _tensors(specs: tuple[TensorSpec, ...]) -> str:
-    shown = [f"{t.name}: {t.dtype}[{'x'.join(map(str, t.shown))}]" for t in specs[:_SHOWN]]
-    return ", ".join(shown + ([f"{len(specs) - _SHOWN} more"] if len(specs) > _SHOWN else [])) or "none"
+def _listed(ports: list[str]) -> str:
+    return ", ".join(ports[:_SHOWN] + ([f"{len(ports) - _SHOWN} more"] if len(ports) > _SHOWN else [])) or "none"
 
 
 def _counts(operators: Counter[str]) -> str:
     common = operators.most_common()
-    # One kind more takes no more room by its name.
-    shown = common if len(common) == _SHOWN + 1 else common[:_SHOWN]
+    shown = common if len(common) == _SHOWN + 1 else common[:_SHOWN]  # one kind more takes no more room by its name
     rest = operators.total() - sum(n for _, n in shown)
     return ", ".join([f"{n} {op}" for op, n in shown] + ([f"{rest} others"] if rest else [])) or "none"
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from ..bundle import (
     BUNDLE,
     Artifact,
-    BundledAnswer,
     BundleFile,
     DeviceArtifact,
     Manifest,
@@ -40,6 +39,7 @@ from ..tensor import Tensor
 from ..tensor.program import Rewritten
 from ..text.printable import printable
 from .build_wasm import memory_bytes
+from .bundle_answers import bundled_answers, bundled_pictures, bundled_sounds
 from .bundle_generation import bundled_generation
 from .bundle_text import bundled_text, text_packages
 from .cpu_target import CpuTarget, run_native
@@ -146,8 +146,8 @@ def make_artifact_of(target: CompileTarget, lowered: Lowered, work: Work) -> tup
         tensors.dimensions,
         tensors.refusals,
         weights.types,
-        _pictures(work),
-        _sounds(work),
+        bundled_pictures(work),
+        bundled_sounds(work),
         states=ports.states,
     )
     return artifact, part.plan
@@ -204,6 +204,11 @@ def make_artifact(model: Source, work: Work, report: Report) -> Artifact:
     report.text = "; ".join(target.describe() for target in work.text)
     report.generation = "; ".join(generation.describe() for generation in work.generation)
     report.answers = {given.name: given.fitted.describe() for given in work.answers}
+    report.answered = frozenset(name for given in work.answers for name in given.outputs.values())
+    report.filled = {
+        **dict.fromkeys(bundled_pictures(work), "a picture"),
+        **dict.fromkeys(bundled_sounds(work), "a sound"),
+    }
     report.dimensions, report.refusals = lowered.tensors.dimensions, lowered.tensors.refusals
     if options.verify:
         with work.timed("verify"):
@@ -226,9 +231,9 @@ def make_artifact(model: Source, work: Work, report: Report) -> Artifact:
         report.dimensions,
         report.refusals,
         weights.types,
-        _pictures(work),
-        _sounds(work),
-        _answers(work),
+        bundled_pictures(work),
+        bundled_sounds(work),
+        bundled_answers(work),
         golden,
         bundled_text(work),
         report.states,
@@ -236,7 +241,7 @@ def make_artifact(model: Source, work: Work, report: Report) -> Artifact:
         weights.starts,
         base_tolerance(graph, lowered, work) if comparable else None,
     )
-    report.weights, report.weight_types = len(artifact.weights), weights.types
+    report.weights, report.weight_types, report.lossless = len(blob), weights.types, artifact.lossless
     if report.wasm is not None:
         report.memory = memory_bytes(work.name, report.wasm, artifact.weight_memory)
     return artifact
@@ -302,32 +307,6 @@ def _verified_before(model: Source, work: Work, report: Report) -> Artifact:
     report.comparisons, report.uncompared, report.layers = plain.comparisons, plain.uncompared, plain.layers
     report.references = plain.references
     return artifact
-
-
-def _pictures(work: Work) -> dict[str, int]:
-    """The most rows and columns of pictures, by input."""
-    return {p.value.name: p.format.most for p in work.pictures}
-
-
-def _sounds(work: Work) -> dict[str, int]:
-    """The rates of sounds, by input."""
-    return {s.value.name: s.format.rate for s in work.sounds}
-
-
-def _answers(work: Work) -> tuple[BundledAnswer, ...]:
-    return tuple(
-        BundledAnswer(
-            given.name,
-            given.fitted.kind,
-            given.outputs,
-            None if labels is None else labels.names,
-            given.fitted.fields,
-            given.fitted.many,
-            None if tokenizer is None else tokenizer.shipped,
-        )
-        for given in work.answers
-        for labels, tokenizer in ((given.fitted.labels, given.fitted.tokenizer),)
-    )
 
 
 def _by_preference(report: Report) -> tuple[DeviceArtifact | WasmArtifact, ...]:

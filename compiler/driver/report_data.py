@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import TYPE_CHECKING
@@ -48,14 +48,16 @@ class Alone:
 @dataclass(slots=True)
 class Report:
     """`operators` counts the model's nodes by operator, `seconds` are by phase; `answers` says by name what runs return
-    in place of outputs; `states` are what outlives a run, `kept` the pairs of names, `made` the inputs that the model
-    makes of them, and `generation` says how it gives tokens, if it does; `weights` is the bytes of the bundle's
-    constants, `weight_types` by the type of their elements, `memory` those of the wasm module, `peaks` by target those
-    in a page while it loads; `recorded` has by target the use of its records, `unused` other targets of records,
-    `damaged` counts lines that are no records; `uncompared` has by backend the reason why halves were not compared with
-    the reference; `alone` is what was written in place of a bundle, `public_key` that of the
-    signature, `cpu` the processor that it is for, `manual` the file that says how it is used. For the page alone, which
-    `--report` may write, `graphs` are the model as imported and as optimised, `lowered` has it by target."""
+    in place of outputs, `answered` are the outputs in whose place, and `filled` has what fills an input in place of an
+    array; `states` are what outlives a run, `kept` the pairs of names, `made` the inputs that the model makes of them,
+    and `generation` says how it gives tokens, if it does; `weights` is the bytes of the bundle's constants,
+    `weight_types` by the type of their elements, `lossless` of those that are float16 without loss, `memory` those of
+    the wasm module, `peaks` by target those in a page while it loads; `recorded` has by target the use of its records,
+    `unused` other targets of records, `damaged` counts lines that are no records; `uncompared` has by backend the
+    reason why halves were not compared with the reference; `alone` is what was written in place of a bundle,
+    `public_key` that of the signature, `cpu` the processor that it is for, `manual` the file that says how it is used.
+    For the page alone, which `--report` may write, `graphs` are the model as imported and as optimised, `lowered` has
+    it by target."""
 
     model: str
     precision: str
@@ -69,12 +71,15 @@ class Report:
     kept: tuple[State, ...] = ()
     made: tuple[str, ...] = ()
     answers: Mapping[str, str] = field(default_factory=dict)
+    answered: frozenset[str] = frozenset()
+    filled: Mapping[str, str] = field(default_factory=dict)
     text: str = ""
     generation: str = ""
     dimensions: tuple[Dimension, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     weights: int = 0
     weight_types: Mapping[str, int] = field(default_factory=dict)
+    lossless: int = 0
     memory: int = 0
     peaks: dict[str, int] = field(default_factory=dict)
     parts: list[BundlePart] = field(default_factory=list)
@@ -108,6 +113,24 @@ class Report:
     def wasm(self) -> WasmBuild | None:
         """The part for processors, if there is one."""
         return next((p for p in self.parts if isinstance(p, WasmBuild)), None)
+
+
+def describe_ports(report: Report) -> Iterator[tuple[str, list[str]]]:
+    """Inputs, each with what a run takes for it, and outputs that a run gives as arrays, unless all are answers."""
+    yield "input", [f"{t.name}: {report.filled.get(t.name) or _array(t)}" for t in report.own_inputs]
+    outputs = [f"{t.name}: {_array(t)}" for t in report.outputs if t.name not in report.answered]
+    if outputs or not report.answers:
+        yield "output", outputs
+
+
+def _array(spec: TensorSpec) -> str:
+    return f"{spec.dtype}[{'x'.join(map(str, spec.shown))}]"
+
+
+def count_operators(report: Report) -> str:
+    """The number of operators, and at which stage."""
+    more = ", those of pictures, sounds and answers among them" if report.filled or report.answers else ""
+    return f"{report.operators.total()} as imported{more}"
 
 
 _SHOWN = 6

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..bundle import Manifest, make_manifest
 from ..errors import InputError
+from ..program.shown_model import Shown, ShownModel, arrays_of
 from ..values.arrays import read_inputs
 from ..values.bind_sizes import bind_sizes
 from ..values.ports import check_out, copy_out
@@ -45,7 +46,7 @@ def parse_remote(target: str) -> tuple[str, str]:
     return device, backend
 
 
-class RemoteModel:
+class RemoteModel(ShownModel):
     """`run` takes and returns arrays by name. The device is free again after `close`, or when this is garbage."""
 
     def __init__(self, backend: str, manifest: Manifest, loaded: LoadedModel, opened: contextlib.ExitStack) -> None:
@@ -63,6 +64,9 @@ class RemoteModel:
         with _explained():
             outputs = dict(self._loaded.run({s.name: a for s, a in zip(specs, arrays, strict=True)}))
         return copy_out(self._manifest.outputs, outputs, out)
+
+    def shown(self) -> Shown:
+        return Shown(self.backend, arrays_of(self._manifest.inputs), arrays_of(self._manifest.outputs))
 
     def close(self) -> None:
         """Frees the model, and the device for others."""

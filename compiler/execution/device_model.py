@@ -21,6 +21,7 @@ from ..ir.sizes import value_of
 from ..program.device_program import DeviceProgram, HostCall, Launch, Port, ReadScalar, ScalarLocation
 from ..program.program import TensorSpec, read_tensor, segment_entry, write_tensor
 from ..program.refusals import check_refusals
+from ..program.shown_model import Shown, arrays_of
 from ..program.steps import Branch, Loop, Step, Steps
 from ..values.arrays import check_names, check_type, read_input
 from ..values.bind_sizes import bind_sizes
@@ -89,6 +90,10 @@ class DeviceModel(StatefulModel):
         model: DeviceModel = weakref.proxy(self)
         self._states = DeviceStates(program.states, lambda v: model._read(v), lambda *given: model._write(*given))
         self._kept = KeptStates(tuple(p.spec for p in program.states), program.dimensions)
+
+    def shown(self) -> Shown:
+        inputs, outputs = (arrays_of(p.spec for p in ports) for ports in (self.program.inputs, self.program.outputs))
+        return Shown(self.backend, inputs, outputs)
 
     @overload
     def run(

@@ -25,6 +25,7 @@ from ..ir.sizes import Size, scalars_of, size
 from ..program.dimensions import Dimension
 from ..program.plan_memory import ALIGNMENT
 from ..program.program import TensorSpec
+from ..program.shown_model import Shown, arrays_of
 from ..program.states import StateFullError
 from ..values.arrays import read_inputs
 from ..values.bind_sizes import bind_sizes
@@ -89,6 +90,9 @@ class LoadedModel(StatefulModel):
     load a model for each."""
 
     backend = "library"
+
+    def shown(self) -> Shown:
+        return Shown(self.backend, arrays_of(self.inputs), arrays_of(self.outputs))
 
     def __init__(self, library: Path, prefix: str, weights: Path, threads: int = 1) -> None:
         self._code, self._prefix, self._library = _open(library), prefix, library

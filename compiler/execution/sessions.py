@@ -15,6 +15,7 @@ from ..ir.nodes import Expr, Scalar
 from ..ir.sizes import scalars_of, value_of
 from ..program.dimensions import Dimension
 from ..program.program import Program, TensorSpec
+from ..program.shown_model import Shown, ShownModel, arrays_of
 from ..program.states import (
     counted_rows,
     follows,
@@ -55,7 +56,7 @@ class StatesOf(Protocol):
     def dimensions(self) -> Sequence[Dimension]: ...
 
 
-class Session:
+class Session(ShownModel):
     """Runs that find what those before have left, apart from other sessions of `model`. States are zero at first;
     `changes` counts how often they have become others."""
 
@@ -73,6 +74,9 @@ class Session:
         self._runs, self._broken = 0, ""
         self.changes = 0
         self.reset()
+
+    def shown(self) -> Shown:
+        return self._model.shown()
 
     def run(self, inputs: Mapping[str, object], *, out: Mapping[str, Array] | None = None) -> dict[str, Array]:
         """Outputs by name, as `run` of the model has it; the states become those that this run leaves. Raises
@@ -226,7 +230,7 @@ class Session:
         return tuple(value_of(n, {**least, **self._held, **self.lengths}) for n in state.shape)
 
 
-class StatefulModel(ABC):
+class StatefulModel(ABC, ShownModel):
     """A model whose own methods are those of a first session, where it has states."""
 
     _first: Session | None = None
@@ -301,7 +305,11 @@ class ProgramModel(StatefulModel):
     """A model that runs a program of a processor, `program`. Subclasses take `_lock` during a run."""
 
     program: Program
+    backend: str
     _lock: AbstractContextManager[object]
+
+    def shown(self) -> Shown:
+        return Shown(self.backend, arrays_of(self.program.inputs), arrays_of(self.program.outputs))
 
     def run(self, inputs: Mapping[str, object], *, out: Mapping[str, Array] | None = None) -> dict[str, Array]:
         """Outputs by name, in the arrays of `out` where it has any: such an array, or its corner ([:n, :m]) where it is

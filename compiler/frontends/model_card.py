@@ -51,4 +51,4 @@ class ModelCard:
         yield "Written by", ", ".join([*([self.producer] if self.producer else []), *opset])
         yield "Parameters", f"{self.parameters:,}"
         kinds = ", ".join(f"{n} {name}" for name, n in self.operators.items())
-        yield "Operators", f"{sum(self.operators.values())}: {kinds}"
+        yield "Operators", f"{sum(self.operators.values())} in the file: {kinds}"

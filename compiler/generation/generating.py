@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, Unpack, overload
 
@@ -11,12 +11,13 @@ import numpy as np
 
 from ..errors import InputError
 from ..graph.ir import Array
+from ..program.shown_model import Shown, ShownModel
 from ..tokenizers.chat_template import Message, render_messages
 from ..tokenizers.encode import open_tokenizer
 from ..tokenizers.take_text import TextOptions
 from .decoder import Generation
 from .pieces import Pieces
-from .ports import LOGPROB, TOKEN, TOP_IDS, TOP_LOGPROBS
+from .ports import LOGPROB, SAMPLING, TOKEN, TOP_IDS, TOP_LOGPROBS
 from .sample import Sampling, SamplingOptions
 
 Ids = Sequence[int] | Array
@@ -32,7 +33,7 @@ class Token:
     top: tuple[tuple[int, float], ...] = ()
 
 
-class Generating:
+class Generating(ShownModel):
     """A compiled decoder, or a session of it, with all that this has, and `generate`; with `text` it takes and gives
     text, too, and messages by the template of its options. `run` takes the likeliest token unless it is given the
     inputs of `Sampling`."""
@@ -49,6 +50,11 @@ class Generating:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._decoder, name)
+
+    def shown(self) -> Shown:
+        shown: Shown = self._decoder.shown()
+        own = {name: what for name, what in shown.inputs.items() if name not in SAMPLING}
+        return replace(shown, inputs=own)
 
     def run(self, inputs: Mapping[str, object], **options: Any) -> dict[str, Array]:
         """TOKEN and LOGPROB behind the ids that are given, and with `top` TOP_IDS and TOP_LOGPROBS."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from ..errors import InputError
 from ..program.pass_states import PassingStates
+from ..program.shown_model import Shown
 
 Array = np.ndarray
 
@@ -31,6 +33,10 @@ class TakingPictures(PassingStates):
         if name.startswith("__"):  # of a copy that has no model yet
             raise AttributeError(name)
         return getattr(self.model, name)
+
+    def shown(self) -> Shown:
+        shown = super().shown()
+        return replace(shown, inputs={**shown.inputs, **dict.fromkeys(self._pictures, "a picture")})
 
     def run(self, inputs: Mapping[str, Any], **options: Any) -> dict[str, Any]:
         """As that of the model. Raises InputError for inputs that do not fit."""

@@ -8,12 +8,19 @@ from typing import Any, Self
 
 import numpy as np
 
+from .shown_model import Shown, ShownModel
 
-class PassingStates:
+
+class PassingStates(ShownModel):
     """A wrapper of `model`, or of a session: its states are those of the model, and its sessions are wrapped alike.
     Errors are those of the model's own methods."""
 
     model: Any
+
+    def shown(self) -> Shown:
+        """As the model: wrappers say what they take or give in place of its arrays."""
+        shown: Shown = self.model.shown()
+        return shown
 
     def reset(self) -> None:
         """As that of a session (`execution/sessions`)."""

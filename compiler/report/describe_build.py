@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..driver.options import Options
-from ..driver.report_data import Report, describe_states
+from ..driver.report_data import Report, count_operators, describe_ports, describe_states
 from ..errors import InternalError
-from ..program.program import TensorSpec
-from ..text.size import size
+from ..text.size import sizes_by_type
 from .describe_graph import describe_graph
 from .describe_target import Measure, describe_targets, join_notes
 from .page_data import File, Page
@@ -30,8 +29,10 @@ def describe_build(report: Report, options: Options, measure: Measure) -> Page:
 
 
 def _facts(report: Report) -> Iterator[tuple[str, str]]:
-    yield "Inputs", ", ".join(map(_tensor, report.own_inputs)) or "none"
-    yield "Outputs", ", ".join(map(_tensor, report.outputs)) or "none"
+    for label, ports in describe_ports(report):
+        yield f"{label.title()}s", ", ".join(ports) or "none"
+    for name, about in report.answers.items():
+        yield "Answer", f"{name}: {about}"
     if any(d.after is None for d in report.dimensions):
         yield "Sizes that vary", "; ".join(f"{d.name}: {d.span}" for d in report.dimensions if d.after is None)
     if report.states:
@@ -39,18 +40,14 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
     if report.generation:
         yield "Generates", report.generation
     counts = ", ".join(f"{n} {op}" for op, n in sorted(report.operators.items(), key=lambda c: (-c[1], c[0])))
-    yield "Operators", f"{report.operators.total()}: {counts}" if counts else "none"
-    yield "Weights", ", ".join(f"{size(n)} {name}" for name, n in report.weight_types.items()) or "none"
+    yield "Operators", f"{count_operators(report)}: {counts}" if counts else "none"
+    yield "Weights", sizes_by_type(report.weight_types, report.lossless) or "none"
     yield "Precision", report.precision
     for c in report.comparisons:
         error = f"largest error {c.error:.1e}, of {c.output}; {c.tolerance:.1e} is allowed"
         yield f"Verified, {c.backend}", error
     for name, by in report.references.items():
         yield f"Verified with {name}", by
-
-
-def _tensor(t: TensorSpec) -> str:
-    return f"{t.name}: {t.dtype}[{'x'.join(map(str, t.shown))}]"
 
 
 def _notes(report: Report) -> Iterator[tuple[str, str, str]]:

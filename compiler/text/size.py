@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 def size(n: int) -> str:
     """A number of bytes in decimal units."""
@@ -9,6 +11,12 @@ def size(n: int) -> str:
         if n >= step:
             return f"{n / step:.1f} {unit}"
     return f"{n} bytes"
+
+
+def sizes_by_type(types: Mapping[str, int], lossless: int) -> str:
+    """Bytes of weights by the type of their elements, of which `lossless` are float16 that the model has as float32."""
+    exact = {"float16": lossless}
+    return ", ".join(f"{size(n)} {name}{' without loss' if n == exact.get(name) else ''}" for name, n in types.items())
 
 
 def count(n: int) -> str:

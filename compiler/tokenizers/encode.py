@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -11,6 +12,7 @@ from ..errors import InputError
 from ..graph.ir import Array
 from ..program.dimensions import Dimension
 from ..program.pass_states import PassingStates
+from ..program.shown_model import Shown
 from .take_text import NAME, Extent, TextInput
 from .tokenizer_file import TokenizerFile
 
@@ -87,6 +89,12 @@ class TakingText(PassingStates):
         self.model: Runnable = model
         self.backend = model.backend
         self._encoder = Encoder(target)
+
+    def shown(self) -> Shown:
+        shown = super().shown()
+        tokens = {v.name for v in self._encoder.target.inputs.values()}
+        others = {name: what for name, what in shown.inputs.items() if name not in tokens}
+        return replace(shown, inputs={NAME: "str", **others})
 
     def run(self, inputs: Mapping[str, Any], **options: Any) -> dict[str, Any]:
         """As that of the model. Raises InputError for inputs that do not fit."""

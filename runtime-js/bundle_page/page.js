@@ -36,8 +36,9 @@ function makeInput(dtype, shape, random) {
   return array;
 }
 
-/** @param {{ dtype: string, shape: readonly (number | string)[], answer?: string }} tensor */
-const describe = ({ dtype, shape, answer }) => answer ?? `${dtype} [${shape.join(', ')}]`;
+/** @param {{ dtype: string, shape: readonly (number | string)[], answer?: string, picture?: number, sound?: number }} tensor */
+const describe = ({ dtype, shape, answer, ...filled }) =>
+  answer ?? parts.fileInputs?.kindOf(filled) ?? `${dtype} [${shape.join(', ')}]`;
 
 /**
  * A field for each size that a run decides.
@@ -62,24 +63,6 @@ function askSizes(dimensions) {
     return [/** @type {const} */ ([name, input])];
   });
   return () => Object.fromEntries(fields.map(([name, input]) => [name, input.valueAsNumber]));
-}
-
-/**
- * A field of a file for each input that pictures or sounds fill.
- * @param {import('../model.js').InputInfo} inputs
- * @returns {() => Record<string, File>} those that were chosen
- */
-function askFiles(inputs) {
-  const fields = inputs.flatMap(({ name, picture, sound }) => {
-    if (!picture && !sound) return [];
-    const accept = picture ? 'image/*' : 'audio/*';
-    const field = Object.assign(document.createElement('input'), { type: 'file', accept });
-    const label = document.createElement('label');
-    label.append(`${name}: a ${picture ? 'picture' : 'sound'} `, field);
-    element('sizes').append(label, ...(sound ? [parts.recordSound(field, name, showFailure)] : []));
-    return [/** @type {const} */ ([name, field])];
-  });
-  return () => Object.fromEntries(fields.flatMap(([name, { files }]) => (files?.[0] ? [[name, files[0]]] : [])));
 }
 
 /**
@@ -155,9 +138,9 @@ async function main() {
   showTable('times', [['load', time(loadTime)]]);
   showTable(
     'info',
-    Object.entries(info).map(([key, value]) => [key, show(value)]),
+    Object.entries(info).map(([key, value]) => [key.replace(/[A-Z]/g, ' $&').toLowerCase(), show(value)]),
   );
-  const files = askFiles(model.inputs);
+  const files = parts.fileInputs?.ask(model.inputs, element('sizes'), showFailure, parts.recordSound);
   const text = parts.askText?.(model.inputs, element('sizes'));
   const sizes = askSizes(model.dimensions);
   /** @type {(() => Record<string, number>) | undefined} */
@@ -165,7 +148,7 @@ async function main() {
   showStatus(`Ready, on ${info.backend}.`);
   const inputsNow = () => {
     const random = /** @type {HTMLSelectElement} */ (element('fill')).value === 'random';
-    const inputs = { ...makeInputs(model, { ...sizes(), ...kept?.() }, random), ...files() };
+    const inputs = { ...makeInputs(model, { ...sizes(), ...kept?.() }, random), ...files?.() };
     const { without, ...given } = text?.() ?? { without: [] };
     for (const name of without) delete inputs[name];
     return { ...inputs, ...given };
@@ -175,7 +158,7 @@ async function main() {
 
   async function run() {
     const runs = Math.max(1, /** @type {HTMLInputElement} */ (element('runs')).valueAsNumber || 1);
-    const given = files();
+    const [file] = Object.values(files?.() ?? {});
     let inputs = inputsNow();
     /** @type {import('../model.js').Outputs} */
     let outputs = {};
@@ -193,7 +176,7 @@ async function main() {
       model.outputs.map((output) => {
         const { name, dtype, shape } = output;
         if ('answer' in output)
-          return [name, parts.showAnswer(/** @type {any} */ (output.answer), outputs[name], Object.values(given)[0])];
+          return [name, parts.showAnswer(/** @type {any} */ (output.answer), outputs[name], file)];
         const array = /** @type {import('../model.js').Outputs[string]} */ (outputs[name]);
         return [name, `${describe({ dtype, shape: array.shape ?? shape })}\n${summarise(dtype, array)}`];
       }),

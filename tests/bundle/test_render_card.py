@@ -29,10 +29,18 @@ def card(artifact: Artifact, packaging: Packaging) -> tuple[dict[str, str], dict
 def test_facts() -> None:
     said = (("Description", "a <b> & {{name}}"), ("Operators", "1: 1 Relu"))
     facts, _ = card(tiny_artifact(), Packaging(licence="MIT", facts=said))
-    weights = "8.2 kB (float32 8.2 kB)"
+    weights = "8.2 kB float32"
     assert {k: v for k, v in facts.items() if k != "Files"} == {**dict(said), "Licence": "MIT", "Weights": weights}
     assert facts["Files"].startswith("weights 8.2 kB, WebAssembly ")
     assert "Licence" not in card(tiny_artifact(), Packaging())[0]
+
+
+def test_halves_that_lose_nothing_are_called_so() -> None:
+    """As --precision f16 rounds, halves lose something."""
+    types = {"float32": 8000, "float16": 192}
+    exact, rounded = (replace(tiny_artifact(), weight_types=types, halves=h) for h in (((8000, 192),), ()))
+    assert card(exact, Packaging())[0]["Weights"] == "8.2 kB (8.0 kB float32, 192 bytes float16 without loss)"
+    assert card(rounded, Packaging())[0]["Weights"] == "8.2 kB (8.0 kB float32, 192 bytes float16)"
 
 
 def test_states() -> None:

@@ -30,12 +30,22 @@ def test_bundle() -> None:
     assert done.exit_code == 0, done.output
     text = " ".join(done.output.split())
     assert "answer y: 2 of 6 classes, by the Softmax of y" in text
+    assert " output " not in text
+    assert re.search(r"operators (\d+) as imported, those of pictures, sounds and answers among them \(.*\); ", text)
     assert re.search(r"verified native: largest error \S+, of y;", text)
     (labels,) = Path("out").glob("labels-*")
     assert json.loads(labels.read_text()) == list("abcdef")
     assert labels.name in Path("out/model.js").read_text()
     assert labels.name in json.loads(Path("out/package.json").read_text())["files"]
-    assert "outputs.y; // Answers.classify" in Path("out/README.md").read_text()
+    assert "outputs.y; // [{ label, score, index }, ...], the likeliest first" in Path("out/README.md").read_text()
+
+
+def test_an_input_that_a_picture_fills_is_called_so() -> None:
+    """Not by the pixels that the runtime makes of it."""
+    onnx.save(model([node("Relu", ["x"], ["y"])], {"x": [1, 3, 8, 8]}, ["y"]), "net.onnx")
+    done = run("net.onnx", "--out", "out", "--picture", "x=imagenet", "--targets", "wasm")
+    text = " ".join(done.output.split())
+    assert "input x: a picture output y: float32[1x3x8x8] sizes x_height: 1..2048" in text
 
 
 def test_a_bundle_without_answers_has_no_line_of_them() -> None:

@@ -45,7 +45,9 @@ def test_bundle_and_table(path: Path, tmp_path: Path) -> None:
     assert re.search(r"^  input +x: float32\[1x3x8x8\]$", text, re.MULTILINE)
     assert re.search(r"^  output +probabilities: float32\[1x5\], r: float32\[1x8x8x8\]$", text, re.MULTILINE)
     assert re.search(
-        r"^  operators +7 \(1 Conv, 1 BatchNormalization, .*; \d when\s+optimised$", text, re.MULTILINE | re.DOTALL
+        r"^  operators +7 as imported \(1 Conv, 1 BatchNormalization, .*; \d when\s+optimised$",
+        text,
+        re.MULTILINE | re.DOTALL,
     )
     for label in ("weights", "webgpu", "webgl", "wasm", "time"):
         assert re.search(rf"^  {label} +\S", text, re.MULTILINE), label

@@ -181,7 +181,7 @@ def test_words_about_the_model() -> None:
         "Author": "A. B.",
         "Written by": "torch, opset 17",
         "Parameters": "0",
-        "Operators": "1: 1 Relu",
+        "Operators": "1 in the file: 1 Relu",
     }
     proto.doc_string = "long " * 1000
     assert len(dict(described(proto).facts())["Description"]) == 600
