@@ -13,10 +13,12 @@ from bundle_runs import TO_ARRAY, as_data
 from compiled import compile_site
 from decoders.tiny import DIMS, WORDS, Passed, sentences, tiny_decoder
 from devices import open_bundle, value
+from played_sequences import SCRIPT, check_played, options_of
 from played_sessions import INTERLEAVED, KEPT, OPEN, STEPS, WINDOWED, check_interleaved, check_kept, check_windowed
 from playwright.sync_api import Page
 from server import Site, serve
 from state_rows import ROWS, Row
+from state_sequences import KINDS, Kind
 from windowed_decoder import OPTIONS, SMALL
 from windowed_decoder import sentence as long_sentence
 
@@ -194,6 +196,16 @@ def test_steps_create_nothing_and_sessions_free_what_they_had(page: Page, site: 
     assert found["before"] == found["after"]
     assert found["once"] == found["twice"]
     assert found["bytes"] >= 2 * 2 * 2 * 2 * 64 * 8 * 4  # of two sessions, in whole rows of textures
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda k: k.name)
+def test_random_sequences(page: Page, tmp_path: Path, backend: str, kind: Kind) -> None:
+    onnx.save(kind.model, tmp_path / "kind.onnx")
+    with serve(
+        compile_site(tmp_path / "kind.onnx", tmp_path / "site", *options_of(kind), "--targets", backend)
+    ) as made:
+        open_bundle(page, made, "bundle", backend)
+        check_played(kind, 2, True, lambda argument: value(page, SCRIPT, argument), {"backend": backend})
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda r: r.name)

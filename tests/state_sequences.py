@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -34,31 +34,36 @@ _CHECKED = """
 
 @dataclass(frozen=True)
 class Kind:
-    """A model, and which states it has. `rewinds` where rows can be dropped, `fails` where a run may be refused."""
+    """A model, and which states it has. `rewinds` where rows can be dropped, which come in multiples of `multiple`."""
 
     name: str
     model: onnx.ModelProto
     states: tuple[str, ...]
     rewinds: bool = True
-    fails: bool = False
     window: int | None = None
+    multiple: int = 1
 
     @property
-    def dims(self) -> dict[str, tuple[int, int]]:
-        sizes = {"B": (1, BATCH), "S": (0, NEW), "F": (0, FRAMES), "P": (0, MOST), "Q": (0, MOST), "E": (0, 3)}
+    def dims(self) -> dict[str, tuple[int, int, int]]:
+        m = self.multiple
+        rows = {"S": (0, NEW // m * m, m), "P": (0, self.most, m), "Q": (0, self.most, m)}
+        sizes = {"B": (1, BATCH, 1), "F": (0, FRAMES, 1), "E": (0, 3, 1)} | rows
         named = {d.dim_param for i in self.model.graph.input for d in i.type.tensor_type.shape.dim}
         return {name: size for name, size in sizes.items() if name in named}
+
+    @property
+    def most(self) -> int:
+        return MOST // self.multiple * self.multiple
 
     @property
     def pairs(self) -> list[str]:
         return [f"{s}={s}2" for s in self.states]
 
 
-KINDS = (
-    Kind(
-        "alike",
-        _model(
-            """
+_ALIKE = Kind(
+    "alike",
+    _model(
+        """
             g (float[B, S, 2] x, bool fits, float[2, 3] fixed, float[E, 2] e, float[B, P, 2] p, float[2, B, Q] q)
                 => (float[B, 2] y, float[2, 3] z, float[E, 2] e2, float[B, PS, 2] p2, float[2, B, QS] q2)
                 <int64[1] first = {0}, int64[1] second = {1}, int64[1] last = {2}> {
@@ -72,13 +77,16 @@ KINDS = (
               c = ReduceSum(e, first)
               ab = Sub(a, b)
               y = Add(ab, c)"""
-            + _CHECKED
-            + "}",
-            3,
-        ),
-        ("e", "p", "q"),
-        fails=True,
+        + _CHECKED
+        + "}",
+        3,
     ),
+    ("e", "p", "q"),
+)
+
+KINDS = (
+    _ALIKE,
+    replace(_ALIKE, name="even", multiple=2),
     Kind(
         "apart",
         _model(
@@ -101,7 +109,6 @@ KINDS = (
         ),
         ("p", "q", "h"),
         rewinds=False,
-        fails=True,
     ),
     Kind(
         "window",
@@ -122,7 +129,6 @@ KINDS = (
             2,
         ),
         ("p", "q"),
-        fails=True,
         window=MOST,
     ),
 )
@@ -161,6 +167,8 @@ class Rows:
     def rewind(self, rows: int) -> bool:
         if self.lost or not self.kind.rewinds or not 0 <= rows <= self.states["p"].shape[1]:
             return False
+        if rows % self.kind.multiple:
+            return False
         for name in {"p", "q"} & {*self.states}:
             axis = 2 if name == "q" else 1
             self.states[name] = np.delete(self.states[name], np.s_[self.states[name].shape[axis] - rows :], axis)
@@ -170,9 +178,11 @@ class Rows:
         """The output `y`; None for a run that fails."""
         x, s = inputs["x"], self.states
         batch, new = x.shape[:2]
+        if new % self.kind.multiple or new > NEW // self.kind.multiple * self.kind.multiple:
+            return None
         if self.lost or x.shape[2] != WIDTH or self.batch not in (None, batch):
             return None
-        if self.kind.window is None and (s["p"].shape[1] > MOST or (not self.kind.rewinds and len(s["q"]) > MOST)):
+        if self.kind.window is None and (s["p"].shape[1] > self.kind.most or len(s["q"]) > MOST):
             return None
         if self.batch is None:
             s = {n: np.repeat(a, batch, 1 if n == "q" else 0) if n in self._batched else a for n, a in s.items()}
@@ -262,7 +272,7 @@ def _inputs(kind: Kind, generator: np.random.Generator, one: Rows) -> dict[str, 
     new = int(generator.integers(NEW + 1))
     inputs = {
         "x": generator.integers(-4, 5, (batch, new, width)).astype(np.float32),
-        "fits": np.array(not kind.fails or bool(generator.integers(10))),
+        "fits": np.array(bool(generator.integers(10))),
         "fixed": np.zeros((2, 3), np.float32),
     }
     if not kind.rewinds:
