@@ -83,7 +83,8 @@ def _print_files(report: Report, out: Path, *, stderr: bool = False) -> None:
     if report.alone is not None:
         say("\n".join([*lines, f"{folder}/{report.manual} says how it is called."]), err=stderr)
         return
-    lines += [f"Try it: webnn-serve {shell_word(folder)}"]
+    alone = f"open {folder}/index.html; it and model.js each have the whole model: keep the one you need"
+    lines += [f"Try it: {alone if report.single_file else f'webnn-serve {shell_word(folder)}'}"]
     say("\n".join(lines), err=stderr)
 
 

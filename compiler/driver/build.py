@@ -163,6 +163,7 @@ def begin(
     dump = ignore if options.dumped is None else Dump(options.dumped[1], emit)
     work = Work(name or printable(model.stem), options, cache, phase, dump, folder=model.parent)
     report = Report(printable(model.name), options.precision, cache, work.seconds)
+    report.single_file = options.packaging.single_file
     if options.packaging.sign is not None:
         report.public_key = public_key(options.packaging.sign)
     return *quantize_first(model, work, report), report

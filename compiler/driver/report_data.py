@@ -56,8 +56,8 @@ class Report:
     `unused` other targets of records, `damaged` counts lines that are no records; `uncompared` has by backend the
     reason why halves were not compared with the reference; `alone` is what was written in place of a bundle,
     `public_key` that of the signature, `cpu` the processor that it is for, `manual` the file that says how it is used.
-    For the page alone, which `--report` may write, `graphs` are the model as imported and as optimised, `lowered` has
-    it by target."""
+    With `single_file` the page and the script each have all of the model. For the page alone, which `--report` may
+    write, `graphs` are the model as imported and as optimised, `lowered` has it by target."""
 
     model: str
     precision: str
@@ -93,6 +93,7 @@ class Report:
     quantization: Quantization | None = None
     alone: Alone | None = None
     public_key: str = ""
+    single_file: bool = False
     cpu: str = ""
     manual: str = ""
     files: list[WrittenFile] = field(default_factory=list)

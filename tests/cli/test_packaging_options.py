@@ -38,7 +38,10 @@ def test_a_script_has_the_name_of_the_file_or_another(model: Path, tmp_path: Pat
 
 def test_a_single_file(model: Path, tmp_path: Path) -> None:
     out = tmp_path / "single"
-    assert run(model, "--out", out, *SHAPE, "--targets", "wasm", "--single-file").exit_code == 0
+    done = run(model, "--out", out, *SHAPE, "--targets", "wasm", "--single-file")
+    assert done.exit_code == 0, done.output
+    said = f"Try it: open {out}/index.html; it and model.js each have the whole model: keep the one you need\n"
+    assert done.stdout.endswith(said)
     assert set(contents(out)) == {"model.js", "model.d.ts", "package.json", "index.html"}
     card = (out / "index.html").read_text()
     assert '<tr><th scope="row">Licence</th><td>CC-BY-4.0</td></tr>' in card
