@@ -105,6 +105,18 @@ def site(folder: Path) -> Iterator[Site]:
         yield made
 
 
+@pytest.mark.parametrize("backend", ["webgl", "webgpu"])
+def test_what_is_compared_with_wasm_is_the_same_picture(page: Page, site: Site, backend: str) -> None:
+    """The frame or bitmap that the GPU takes, or the words that were read of the picture."""
+    open_page(page, site, "bundles.html?bundle")
+    need_backend(page, backend)
+    script = SCRIPT.replace("{ backend: argument.backend }", "{ backend: argument.backend, verify: { every: 1 } }")
+    script = script.replace("const { backend } =", "const { backend, verified } =").replace("backend, reads", "verified")
+    kinds = ["HTMLCanvasElement", "ImageBitmap", "ImageData", "Blob"]
+    got = value(page, script, {"name": "wide", "kinds": kinds, "backend": backend})
+    assert got["verified"]["runs"] == len(kinds)
+
+
 @pytest.mark.parametrize("backend", ["wasm", "webgl", "webgpu"])
 def test_whatever_a_page_has(page: Page, site: Site, folder: Path, backend: str) -> None:
     open_page(page, site, "bundles.html?bundle")
