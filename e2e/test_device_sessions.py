@@ -58,15 +58,17 @@ def test_states_are_saved_forked_rewound_and_full(page: Page, site: Site, backen
 def windowed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("windowed")
     onnx.save(SMALL, folder / "small.onnx")
-    with serve(compile_site(folder / "small.onnx", folder / "site", *OPTIONS, "--targets", "webgpu,webgl")) as made:
+    with serve(compile_site(folder / "small.onnx", folder / "site", *OPTIONS)) as made:
         yield made
 
 
 @pytest.mark.parametrize("worker", [True, False])
 def test_a_sequence_goes_on_with_the_newest_rows(page: Page, windowed: Site, backend: str, worker: bool) -> None:
+    """Some runs are compared with wasm, on copies of the rows that are left."""
     open_bundle(page, windowed, "bundle", backend)
     runs = long_sentence()
-    argument = {"options": {"backend": backend, "worker": worker}, "runs": runs, "save": 9}
+    options = {"backend": backend, "worker": worker, "verify": {"every": 4}}
+    argument = {"options": options, "runs": runs, "save": 9}
     check_windowed(value(page, WINDOWED, argument), runs, 9)
 
 
@@ -210,12 +212,13 @@ def test_random_sequences(page: Page, tmp_path: Path, backend: str, kind: Kind) 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda r: r.name)
 def test_models_of_each_kind_find_what_runs_have_left(page: Page, tmp_path: Path, backend: str, row: Row) -> None:
+    """Every third run is compared with wasm, on copies of what it finds."""
     onnx.save(row.model, tmp_path / "row.onnx")
-    options = [*sizes_of(row.dims), *(f"--state={pair}" for pair in row.pairs), "--targets", backend]
+    options = [*sizes_of(row.dims), *(f"--state={pair}" for pair in row.pairs), "--targets", f"{backend},wasm"]
     script = (
         TO_ARRAY
         + """
-      const model = await bundle.load({ backend: argument.backend, warmup: true });
+      const model = await bundle.load({ backend: argument.backend, warmup: true, verify: { every: 3 } });
       const data = (array) => ({ shape: array.shape, values: Array.from(array, Number) });
       const plain = (arrays) => Object.fromEntries(Object.entries(arrays).map(([name, array]) => [name, data(array)]));
       const sessions = [model, await model.session()];

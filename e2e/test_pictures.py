@@ -111,7 +111,9 @@ def test_what_is_compared_with_wasm_is_the_same_picture(page: Page, site: Site, 
     open_page(page, site, "bundles.html?bundle")
     need_backend(page, backend)
     script = SCRIPT.replace("{ backend: argument.backend }", "{ backend: argument.backend, verify: { every: 1 } }")
-    script = script.replace("const { backend } =", "const { backend, verified } =").replace("backend, reads", "verified")
+    script = script.replace("const { backend } =", "const { backend, verified } =").replace(
+        "backend, reads", "verified"
+    )
     kinds = ["HTMLCanvasElement", "ImageBitmap", "ImageData", "Blob"]
     got = value(page, script, {"name": "wide", "kinds": kinds, "backend": backend})
     assert got["verified"]["runs"] == len(kinds)
