@@ -3,7 +3,7 @@ before has left, in each way in which a run may leave it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,9 +14,8 @@ from random_models import OPERATORS, RandomModel, Shape
 from webnn_compile.frontends.model_inputs import model_inputs
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.evaluate import evaluate_graph
-from webnn_compile.graph.ir import Graph
+from webnn_compile.graph.ir import Graph, Value
 from webnn_compile.graph.keep_states import keep_states
-from webnn_compile.program.states import State
 
 MOST_ROWS = 40
 """Rows of a state that grows."""
@@ -167,24 +166,34 @@ class Stateful:
     pairs: tuple[str, ...]
     dims: dict[str, tuple[int, int]]
 
+    @property
+    def graph(self) -> Graph:
+        return keep_states(import_model(self.model, model_inputs(None, self.dims)), self.pairs, ())
+
     def runs(self, count: int, seed: int) -> Iterator[tuple[dict[str, Array], dict[str, Array], dict[str, Array]]]:
         """Inputs of a run, its outputs, and the states that it leaves, by the names of their inputs."""
-        graph = keep_states(import_model(self.model, model_inputs(None, self.dims)), self.pairs, ())
+        graph = self.graph
         generator = np.random.default_rng(seed)
-        states = {s.before: _nothing(graph, s) for s in graph.states}
+        states = nothing(graph)
         given = [v for v in graph.inputs if v.name not in states]
         for _ in range(count):
-            rows = int(generator.integers(1, MOST_NEW + 1))
-            sizes = {v.name: [n if isinstance(n, int) else rows for n in v.shape] for v in given}
-            inputs = {name: generator.standard_normal(n).astype(np.float32) for name, n in sizes.items()}
+            inputs = inputs_of(given, int(generator.integers(1, MOST_NEW + 1)), generator)
             results = evaluate_graph(graph, {**inputs, **states})
             states = {s.before: results.pop(s.after) for s in graph.states}
             yield inputs, results, states
 
 
-def _nothing(graph: Graph, state: State) -> Array:
-    value = next(v for v in graph.inputs if v.name == state.before)
-    return np.zeros([n if isinstance(n, int) else 0 for n in value.shape], value.dtype.numpy)
+def nothing(graph: Graph) -> dict[str, Array]:
+    """The states before the first run."""
+    states = {s.before for s in graph.states}
+    shapes = {v: [n if isinstance(n, int) else 0 for n in v.shape] for v in graph.inputs if v.name in states}
+    return {v.name: np.zeros(shape, v.dtype.numpy) for v, shape in shapes.items()}
+
+
+def inputs_of(given: Sequence[Value], rows: int, generator: np.random.Generator) -> dict[str, Array]:
+    """Normal floats, of so many rows where sizes vary."""
+    sizes = {v.name: [n if isinstance(n, int) else rows for n in v.shape] for v in given}
+    return {name: generator.standard_normal(n).astype(np.float32) for name, n in sizes.items()}
 
 
 def random_states(seed: int, largest: int = 2000) -> Stateful:

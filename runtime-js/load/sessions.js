@@ -260,6 +260,7 @@ function open({ manifest, use, life, info, sizes, newest: rows, restores, runIn,
       inTurn(async () => {
         checkWhole();
         const copy = await make('copy', [], [], undefined, number);
+        if (end.signal.aborted) await make('drop', [], [], copy); // whoever asked for it has got an error
         return create(copy, lengths, held, runs, pristine, changes, generating?.left(), last);
       });
 

@@ -314,6 +314,19 @@ test('sessions are disposed of, each by itself or all with the model', async () 
   await two.dispose();
 });
 
+test('a copy that a session was disposed of before it was there is dropped', async () => {
+  const { model, calls } = setUp(growing);
+  const one = await model.session();
+  const forked = one.fork();
+  await Promise.all([assert.rejects(forked, { code: 'disposed' }), one.dispose()]);
+  await turn();
+  assert.deepEqual(calls.slice(1), [
+    ['copy', undefined, 1],
+    ['drop', 1],
+    ['drop', 2],
+  ]);
+});
+
 test('a profile is of a copy, which is dropped', async () => {
   const { model, sessions, calls, x } = setUp(growing);
   await model.run(x(2));
