@@ -8,8 +8,8 @@ from .reduction import WITHOUT_NAN
 
 
 def unary(op: str, a: Expr) -> Expr:
-    """`op` is a key of `scalar_ops.UNARY`."""
-    return Unary(op, a)
+    """`op` is a key of `scalar_ops.UNARY`. Languages lack magnitudes of unsigned integers, which are themselves."""
+    return a if op == "abs" and a.dtype.kind == "uint" else Unary(op, a)
 
 
 def maximum(a: ExprLike, b: ExprLike) -> Expr:

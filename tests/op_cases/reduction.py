@@ -118,6 +118,13 @@ CASES = [
     *(_integers(op, "uint8") for op in ("ReduceMax", "ReduceMin")),
     *(_integers(op, "int8") for op in ("ReduceMax", "ReduceMin")),
     *(_empty(op) for op in ("ReduceL1", "ReduceProd", "ReduceSum", "ReduceSumSquare")),
+    Case(
+        "reducel1-uint32",
+        "ReduceL1",
+        (np.uint32([[2**31, 2**31 - 1], [7, 0]]), ints(1)),
+        constants=frozenset({1}),
+        expected=(np.uint32([[2**32 - 1], [7]]),),
+    ),
     Case("reducemean-int32-negative", "ReduceMean", (_a.integers(-9, 0, 3, 4, dtype="int32"),)),
     Case("reducemax-bool", "ReduceMax", (_a.bools(4, 3), ints(1)), opset=20, constants=frozenset({1})),
     Case("reducemin-bool", "ReduceMin", (_a.bools(4, 3), ints(0)), opset=20, constants=frozenset({1})),

@@ -23,10 +23,6 @@ def _math(op: str) -> Callable[[Call], Tensor]:
     return unary_operator(lambda x: unary(op, x))
 
 
-def _abs(x: Expr) -> Expr:
-    return x if x.dtype.kind == "uint" else unary("abs", x)
-
-
 def _sign(x: Expr) -> Expr:
     """-1, 0 or 1; NaN of a NaN. Of float32 by the bits, since devices take subnormal numbers for zero."""
     if x.dtype == F32:
@@ -133,7 +129,7 @@ OPERATORS = {
     "Mean": _mean,
     "Clip": _clip,
     "Neg": unary_operator(lambda x: -x),
-    "Abs": unary_operator(_abs),
+    "Abs": _math("abs"),
     "Sign": unary_operator(_sign),
     "Reciprocal": unary_operator(lambda x: 1 / x),
     "Sqrt": _math("sqrt"),
