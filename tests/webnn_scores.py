@@ -25,8 +25,8 @@ TEXT = """{heading}
 The conformance tests of WebNN,
 [webnn/conformance_tests](https://github.com/web-platform-tests/wpt/tree/master/webnn/conformance_tests) (BSD licence;
 they are not part of this repository), are graphs with inputs, the outputs expected, and how many units in the last
-place or how large a difference an implementation may be off. Each is compiled as a model of ONNX. Of {inexact}, whose
-terms nearly cancel, the data are off the exact result by about as much; so much more is allowed there.
+place or how large a difference an implementation may be off. Each is compiled as a model of ONNX. Of {inexact} the
+data are off the exact result by about as much, or more; so much more is allowed there.
 `WEBNN_COMPILE_WPT=FOLDER python tests/webnn_scores.py` runs the files of a folder, with Node.js, and writes these
 tables, here those of {files} files, of the middle of 2025, which have {total} graphs. Tests of calls of the interface
 rather than of graphs are left out, as are preferences of a device: {calls}.
