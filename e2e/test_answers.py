@@ -183,6 +183,8 @@ def test_the_page_of_the_bundle_shows_boxes(page: Page, ultraface: tuple[Site, C
     run_page(page, site, "dmlc_dog.jpg")
     expect(page.locator("#outputs .detect label")).to_contain_text("face")
     expect(page.locator("#outputs .detect canvas")).to_have_attribute("width", "1024")
+    run_page(page, site, "samoyed.jpg")
+    expect(page.locator("#outputs .detect")).to_have_text("none")
 
 
 @pytest.mark.parametrize(("backend", "worker"), [("wasm", True), ("wasm", False), ("webgl", True), ("webgpu", True)])

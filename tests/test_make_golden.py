@@ -88,6 +88,15 @@ def test_a_mask_alone_has_none(tmp_path: Path) -> None:
     assert golden_of(proto, tmp_path, "--picture", f"x={tmp_path / 'plain.json'}", "--answer", "mask") is None
 
 
+def test_a_detector_that_sees_nothing_has_none(tmp_path: Path) -> None:
+    """In noise, which inputs are: a test would compare no number."""
+    (tmp_path / "plain.json").write_text("{}")
+    nodes = [node("Reshape", ["x", "shape"], ["a"]), node("Mul", ["a", "zero"], ["y"])]
+    held = {"shape": np.array([1, 64, 3]), "zero": np.zeros(1, np.float32)}
+    proto = model(nodes, {"x": [1, 3, 8, 8]}, ["y"], held)
+    assert golden_of(proto, tmp_path, "--picture", f"x={tmp_path / 'plain.json'}", "--answer", "detect=yolov8") is None
+
+
 def test_models_of_much_work_have_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     proto = model([node("MatMul", ["x", "w"], ["y"], "product")], {"x": [8, 8]}, ["y"], {"w": random((8, 8))})
     monkeypatch.setattr(module, "MOST_WORK", 100)

@@ -44,7 +44,7 @@ _SCORES = {"classify": "scores", "detect": "scores", "keypoints": "points", "emb
 
 def make_golden(graph: Graph, lowered: Lowered, inputs: Sequence[TensorSpec], work: Work) -> bytes:
     """The file for the page, as JSON; empty where the processor cannot compute it, or not within seconds, and where no
-    result can be compared, as of a mask alone.
+    result can be compared, as of a mask alone, or a detector that sees nothing.
 
     `graph` is the model before its passes. Floats are allowed to err by the tolerance of `--verify` relative to the
     largest of their output, and by no less than CONDITION times what that changes with the inputs' last digits; those
@@ -159,7 +159,8 @@ def _table(graph: Graph, value: Value) -> int:
 
 
 def _results(arrays: Mapping[str, Array], answers: Sequence[Given]) -> dict[str, Array]:
-    """Outputs, and of answers what does not depend on which of two nearly equal ones comes first."""
+    """Outputs, and of answers what does not depend on which of two nearly equal ones comes first; those with elements,
+    since a detector may see nothing in noise."""
     taken = {name for answer in answers for name in answer.outputs.values()}
     results = {name: array for name, array in arrays.items() if name not in taken}
     for answer in answers:
@@ -169,7 +170,7 @@ def _results(arrays: Mapping[str, Array], answers: Sequence[Given]) -> dict[str,
             if kind == "detect":
                 part = part[part > 0]
             results[answer.name] = part[:, 2] if kind == "keypoints" else part
-    return results
+    return {name: array for name, array in results.items() if array.size}
 
 
 def _described(array: Array, near: Array, base: float, most: int) -> dict[str, object]:

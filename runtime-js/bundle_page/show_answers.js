@@ -2,16 +2,21 @@
 
 /** @typedef {import('../model.js').Answers} Answers */
 
-/** @param {readonly import('../model.js').Class[]} classes */
-const bars = (classes) =>
-  classes.map(({ label, score }) => {
+/**
+ * @param {readonly import('../model.js').Class[]} classes
+ * @returns {(Node | string)[]}
+ */
+function bars(classes) {
+  const lines = classes.map(({ label, score }) => {
     const line = document.createElement('label');
     const bar = Object.assign(document.createElement('meter'), { min: 0, max: 1, value: score });
     line.append(bar, ` ${(100 * score).toFixed(1)}% ${label}`);
     return line;
   });
+  return lines.length ? lines : ['none'];
+}
 
-/** @type {{ [Kind in keyof Answers]: (answer: Answers[Kind], picture?: ImageBitmap) => Node[] }} */
+/** @type {{ [Kind in keyof Answers]: (answer: Answers[Kind], picture?: ImageBitmap) => (Node | string)[] }} */
 const views = {
   classify: bars,
   detect(objects, picture) {
