@@ -116,7 +116,7 @@ STATES: Mapping[Effort, Mapping[str, int]] = {
 }
 """By target: so many random models with states (`test_random_states`)."""
 
-SEQUENCES: Mapping[Effort, int] = {"check": 2, "ci": 8, "all": 400}
+SEQUENCES: Mapping[Effort, int] = {"check": 2, "ci": 8, "all": 100}
 """So many random sequences of what changes states, on each path (`test_state_sequences`)."""
 
 VARIANTS_OF_NODES: Mapping[Effort, int] = {"check": 64, "ci": 16, "all": 1}
