@@ -27,6 +27,8 @@ DOCUMENTATION = ("numpy/_core/_add_newdocs.py", "numpy/_core/_add_newdocs_scalar
 KEPT = (".py", ".so")
 LICENCE = re.compile(r"(licen[cs]e|copying|notice|authors)", re.IGNORECASE)
 WITHOUT_ASSERTIONS = ("numpy/", "google/")
+OURS = "webnn_compile/"
+"""Nothing reads the annotations of functions of this project's modules."""
 
 Entry = tuple[str, bytes]
 
@@ -76,8 +78,15 @@ def write(path: Path, entries: list[Entry]) -> None:
             packed.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED, 9)
 
 
-def without_docstrings(module: ast.Module) -> ast.Module:
+def without_documentation(module: ast.Module, *, annotations: bool) -> ast.Module:
+    """Without docstrings, and without `annotations` of functions unless these are wanted; those of fields stay, as
+    they make dataclasses."""
     for node in ast.walk(module):
+        match node:
+            case ast.arg() if not annotations:
+                node.annotation = None
+            case ast.FunctionDef() | ast.AsyncFunctionDef() if not annotations:
+                node.returns = None
         match node:
             case ast.Module(body=body) | ast.ClassDef(body=body) | ast.FunctionDef(body=body) if ast.get_docstring(
                 node
@@ -87,10 +96,11 @@ def without_docstrings(module: ast.Module) -> ast.Module:
 
 
 def bytecode(name: str, source: bytes) -> bytes:
-    """A module without its source and docstrings, as it is imported: the number of the format, four bytes of flags and
-    eight of the source's hash, which nothing checks, then the code."""
+    """A module without its source and documentation, as it is imported: the number of the format, four bytes of flags
+    and eight of the source's hash, which nothing checks, then the code."""
     optimize = 2 if name.startswith(WITHOUT_ASSERTIONS) else 0
-    code = compile(without_docstrings(ast.parse(source)), name, "exec", dont_inherit=True, optimize=optimize)
+    tree = without_documentation(ast.parse(source), annotations=not name.startswith(OURS))
+    code = compile(tree, name, "exec", dont_inherit=True, optimize=optimize)
     return importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + bytes(8) + marshal.dumps(code)
 
 
