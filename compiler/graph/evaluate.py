@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import InputError
 from ..ir.sizes import shown
 from ..program.program import TensorSpec
+from ..program.states import check_room
 from ..tensor.computed_sizes import definition
 from ..tensor.evaluate import evaluate
 from ..values.bind_sizes import bind_sizes
@@ -20,11 +21,13 @@ from .ir import Array, Graph, Value
 def evaluate_graph(graph: Graph, feeds: Mapping[str, Array]) -> dict[str, Array]:
     """The outputs by name, given the inputs by name. Slow and exact: no pass, no schedule, no code generation.
 
-    Values that no later node reads are dropped on the way. Raises InputError where an array does not fit its input.
+    Values that no later node reads are dropped on the way. Raises InputError where an array does not fit its input,
+    StateFullError where states have more rows than a run may find.
     """
     values: dict[Value, Array] = {v: _checked(v, feeds) for v in graph.inputs}
     specs = [TensorSpec(v.name, v.dtype, v.shape, 0) for v in graph.inputs]
     scalars = dict(bind_sizes(graph.dimensions, specs, list(values.values())))
+    check_room(graph.dimensions, scalars)
     left = Counter(v for node in graph.nodes for v in node.reads)
     left.update(graph.outputs)
     for node in graph.nodes:

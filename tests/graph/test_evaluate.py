@@ -15,6 +15,7 @@ from webnn_compile.graph.evaluate import evaluate_graph
 from webnn_compile.graph.ir import Graph
 from webnn_compile.graph.keep_states import keep_states
 from webnn_compile.graph.printer import print_graph
+from webnn_compile.program.states import StateFullError
 
 
 @pytest.fixture
@@ -114,5 +115,5 @@ def test_states_are_inputs_and_outputs(row: Row) -> None:
 def test_a_state_beyond_the_capacity_does_not_fit() -> None:
     row = next(r for r in ROWS if r.name == "rows behind others")
     graph = keep_states(import_model(row.model, model_inputs(None, row.dims)), row.pairs, ())
-    with pytest.raises(InputError, match="makes P 41, and the model was compiled for 0 to 40"):
+    with pytest.raises(StateFullError, match="P is 41, and the model was compiled for at most 40"):
         evaluate_graph(graph, {"x": np.ones((2, 1, 5), np.float32), "p": np.ones((2, 41, 5), np.float32)})
