@@ -39,8 +39,10 @@ FLOATS: Mapping[str, tuple[int, ...]] = {
     **dict.fromkeys(("Conv", "ConvTranspose", "DeformConv", "GridSample", "MaxRoiPool", "RoiAlign"), (0,)),
     "NonMaxSuppression": (0, 1),
     **dict.fromkeys(("QLinearConv", "QLinearMatMul"), ()),
+    **dict.fromkeys(("BiasAdd", "BiasSplitGelu"), ()),
 }
-"""Inputs that take special values, of operators with other inputs of floats, weights and limits, which are finite."""
+"""Inputs that take special values, of operators with other inputs of floats, weights and limits, which are finite. None
+of those that nothing else here computes."""
 
 OF_NOTHING = (
     *("CumProd", "CumSum", "Flatten", "GlobalAveragePool", "GlobalLpPool", "Hardmax", "LayerNormalization"),

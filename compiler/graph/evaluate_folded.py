@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..dtypes import F16, F32, ONNX_NUMBERS
+from ..ops.elementwise.random_numbers import OPERATORS as RANDOM
 from ..tensor import Tensor
 from ..tensor.evaluate import evaluate
 from .define import define, tensor_of
@@ -21,9 +22,9 @@ def evaluate_folded(
 ) -> list[Array | None]:
     """The elements of `tensors`, those of `node`, where a name says that they are read, given the constants that it
     reads. Of float16 they are computed in float32, as on every target, and rounded once: a sum of squares may exceed
-    float16 where its root does not."""
+    float16 where its root does not. Random numbers are drawn as their type has them."""
     halves = any(v.dtype == F16 for v in node.reads) or any(t.dtype == F16 for t in tensors)
-    if halves and not node.regions and all(v in constants for v in node.reads):
+    if halves and node.op not in RANDOM and not node.regions and all(v in constants for v in node.reads):
         wide = {v: replace(v, dtype=F32) if v.dtype == F16 else v for v in node.reads}
         operands = {wide[v]: tensor_of(wide[v], widened(constants[v])) for v in node.reads}
         inputs = tuple(None if v is None else wide[v] for v in node.inputs)

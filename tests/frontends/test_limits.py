@@ -212,7 +212,7 @@ def test_memory_that_lacks_while_folding_names_the_node(error: Exception, monkey
     def fail(_: object) -> None:
         raise error
 
-    monkeypatch.setattr("webnn_compile.graph.builder.evaluate", fail)
+    monkeypatch.setattr("webnn_compile.graph.evaluate_folded.evaluate", fail)
     with pytest.raises(InputError, match=r"ConstantOfShape \(node 'fill'\): memory runs out while its constants are"):
         import_model(filled([10, 10]))
 

@@ -167,7 +167,7 @@ def test_text_constant() -> None:
 @pytest.mark.parametrize(
     ("op", "domain", "advice"),
     [
-        ("FusedConv", "com.microsoft", "; onnxruntime's optimiser wrote it: take the model from before it"),
+        ("Conv", "com.microsoft.nchwc", "; onnxruntime's optimiser wrote it: take the model from before it"),
         ("DynamicQuantizeLSTM", "com.microsoft", "; quantize in the form of QuantizeLinear and DequantizeLinear"),
         ("QOrderedMatMul", "com.microsoft", "; quantize in the form of QuantizeLinear and DequantizeLinear"),
         ("BeamSearch", "com.microsoft", "; it calls a decoder again and again: compile the decoder's own model"),
