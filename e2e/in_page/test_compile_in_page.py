@@ -341,8 +341,9 @@ def test_the_archive_holds_the_bundle(opened: Page, tmp_path: Path) -> None:
 
 def test_memory_is_given_back_between_models(opened: Page) -> None:
     choose(opened, DIGITS)
-    heaps = [compile_chosen(opened, then="made.report.heapBytes")["value"] for _ in range(4)]
-    assert heaps[1] == heaps[3]
+    heaps = [compile_chosen(opened, then="made.report.heapBytes")["value"] for _ in range(8)]
+    # It grows by a fifth at a time, and once where what was freed lies in pieces.
+    assert len(set(heaps)) <= 2, heaps
 
 
 def test_the_card_says_what_the_file_does(opened: Page, tmp_path: Path) -> None:
