@@ -14,10 +14,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import onnx
-from drivers import missing
-from scores import PAGE, Counts, counts_of, results_of, rows, section_of, write_section, written_counts
+from scores import Counts, reason_rows, rows, write_scores
 from test_onnx_node_data import EXCLUDED, NAMES, OPERATOR, REASONS, TYPES, operators, run
-from webnn_compile.driver.targets import TARGETS
 
 HEADING = "## ONNX's node tests"
 
@@ -40,27 +38,19 @@ Those that do not pass on any target:
 
 def section(counts: Counts) -> str:
     """The text of the scores."""
-    reasons = []
-    for reason in (OPERATOR, TYPES, *EXCLUDED):
-        names = [name for name, why in REASONS.items() if why == reason]
-        first = {min(operators(name) - {"Cast", "Constant", "Equal", "Identity"} or operators(name)) for name in names}
-        reasons.append(f"| {reason} | {len(names)} | {', '.join(sorted(first))} |\n")
+
+    def first(name: str) -> list[str]:
+        return [min(operators(name) - {"Cast", "Constant", "Equal", "Identity"} or operators(name))]
+
     made = TEXT.format(
         heading=HEADING,
         version=onnx.__version__,
         total=f"{len(NAMES):,}",
         rows=rows(counts),
-        reasons="".join(reasons),
+        reasons=reason_rows(REASONS, (OPERATOR, TYPES, *EXCLUDED), first),
     )
     return made.rstrip("\n") + "\n\n"
 
 
-def main(targets: list[str]) -> None:
-    counts = written_counts(section_of(PAGE.read_text(), HEADING))
-    for target in targets:
-        counts[target] = counts_of(results_of(run, NAMES, target, REASONS))
-        write_section(HEADING, section(counts))
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:] or [t for t in TARGETS if not missing(t)])
+    write_scores(HEADING, section, run, NAMES, REASONS, sys.argv[1:])

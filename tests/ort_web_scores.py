@@ -13,10 +13,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from drivers import missing
 from ort_web import EXCLUDED, INVALID, LAYOUT, OPERATOR, OPSET, TYPES, all_cases, files, reasons, run
-from scores import PAGE, Counts, counts_of, results_of, rows, section_of, write_section, written_counts
-from webnn_compile.driver.targets import TARGETS
+from scores import Counts, reason_rows, rows, write_scores
 from webnn_compile.ops.call import operator_name
 
 HEADING = "## onnxruntime-web's operator tests"
@@ -42,25 +40,15 @@ Those that do not pass on any target:
 
 def section(counts: Counts) -> str:
     """The text of the scores."""
-    cases, lines = all_cases(), []
-    for reason in (OPERATOR, LAYOUT, TYPES, OPSET, INVALID, *EXCLUDED):
-        names = [name for name, why in reasons().items() if why == reason]
-        operators = sorted({operator_name(cases[name].domain, cases[name].op) for name in names})
-        if names:
-            lines.append(f"| {reason} | {len(names)} | {', '.join(operators)} |\n")
+    cases, order = all_cases(), (OPERATOR, LAYOUT, TYPES, OPSET, INVALID, *EXCLUDED)
     return TEXT.format(
-        heading=HEADING, files=len(files()), total=f"{len(cases):,}", rows=rows(counts), reasons="".join(lines)
+        heading=HEADING,
+        files=len(files()),
+        total=f"{len(cases):,}",
+        rows=rows(counts),
+        reasons=reason_rows(reasons(), order, lambda name: [operator_name(cases[name].domain, cases[name].op)]),
     )
 
 
-def main(targets: list[str]) -> None:
-    cases = all_cases()
-    written = written_counts(section_of(PAGE.read_text(), HEADING))
-    counts = {target: numbers for target, numbers in written.items() if sum(numbers) == len(cases)}
-    for target in targets:
-        counts[target] = counts_of(results_of(run, list(cases), target, reasons()))
-        write_section(HEADING, section(counts))
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:] or [t for t in TARGETS if not missing(t)])
+    write_scores(HEADING, section, run, list(all_cases()), reasons(), sys.argv[1:])

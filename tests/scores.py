@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
+import pytest
+from drivers import missing
 from webnn_compile.driver.targets import TARGETS
 from webnn_compile.errors import InternalError, WebnnCompileError
 
@@ -80,3 +82,49 @@ def write_section(heading: str, text: str) -> None:
     old = section_of(page, heading)
     assert old, f"{PAGE} has no {heading!r}: run tests/operators_page.py"
     PAGE.write_text(page.replace(old, text.rstrip("\n") + "\n\n"))
+
+
+def write_scores(
+    heading: str,
+    section: Callable[[Counts], str],
+    run: Run,
+    names: Sequence[str],
+    expected_to_fail: Collection[str],
+    targets: Sequence[str],
+) -> None:
+    """Runs a suite on these targets, by default on all that this machine can run, and writes its section after each.
+    Rows of other targets stay where they are of as many tests."""
+    written = written_counts(section_of(PAGE.read_text(), heading))
+    counts = {target: numbers for target, numbers in written.items() if sum(numbers) == len(names)}
+    for target in targets or [t for t in TARGETS if not missing(t)]:
+        counts[target] = counts_of(results_of(run, names, target, expected_to_fail))
+        write_section(heading, section(counts))
+
+
+def reason_rows(why: Mapping[str, str], order: Iterable[str], operators: Callable[[str], Iterable[str]]) -> str:
+    """A table's rows of reasons, those of no test left out: how many tests, and the operators of these. `why` has the
+    reason of each test that does not pass."""
+    lines = []
+    for reason in order:
+        names = [name for name, given in why.items() if given == reason]
+        found = sorted({operator for name in names for operator in operators(name)})
+        if names:
+            lines.append(f"| {reason} | {len(names)} | {', '.join(found)} |\n")
+    return "".join(lines)
+
+
+def parametrize_suite(metafunc: pytest.Metafunc, names: Collection[str], targets: Sequence[str]) -> None:
+    """Each test on each target; one without a name where there is no folder of them."""
+    named = [(n, t) for t in targets for n in names]
+    metafunc.parametrize(("name", "target"), named or [("", "native")], ids=[f"{n}-{t}" for n, t in named] or [""])
+
+
+def check_test(run: Run, name: str, target: str, expected_to_fail: Collection[str], lacking: str) -> None:
+    """Runs a test, which fails where it is expected to. Without a name it is skipped for what is `lacking`."""
+    if not name:
+        pytest.skip(lacking)
+    if name not in expected_to_fail:
+        run(name, target)
+        return
+    with pytest.raises((WebnnCompileError, AssertionError)):
+        run(name, target)

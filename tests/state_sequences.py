@@ -24,6 +24,15 @@ def _model(text: str, states: int) -> onnx.ModelProto:
     return made
 
 
+_APPENDED = """
+              p2 = Concat <axis = 1> (p, x)
+              turned = Transpose <perm = [2, 0, 1]> (x)
+              q2 = Concat <axis = 2> (q, turned)
+              a = ReduceSum <keepdims = 0> (p2, second)
+              sums = ReduceSum <keepdims = 0> (q2, last)
+              b = Transpose <perm = [1, 0]> (sums)"""
+"""Rows at the end of both states, and the sums of each."""
+
 _CHECKED = """
       z = If(fits) <
         then_branch = t () => (float[2, 3] v) { v = Neg(fixed) },
@@ -67,13 +76,9 @@ _ALIKE = Kind(
             g (float[B, S, 2] x, bool fits, float[2, 3] fixed, float[E, 2] e, float[B, P, 2] p, float[2, B, Q] q)
                 => (float[B, 2] y, float[2, 3] z, float[E, 2] e2, float[B, PS, 2] p2, float[2, B, QS] q2)
                 <int64[1] first = {0}, int64[1] second = {1}, int64[1] last = {2}> {
-              e2 = Identity(e)
-              p2 = Concat <axis = 1> (p, x)
-              turned = Transpose <perm = [2, 0, 1]> (x)
-              q2 = Concat <axis = 2> (q, turned)
-              a = ReduceSum <keepdims = 0> (p2, second)
-              sums = ReduceSum <keepdims = 0> (q2, last)
-              b = Transpose <perm = [1, 0]> (sums)
+              e2 = Identity(e)"""
+        + _APPENDED
+        + """
               c = ReduceSum(e, first)
               ab = Sub(a, b)
               y = Add(ab, c)"""
@@ -116,13 +121,9 @@ KINDS = (
             """
             g (float[B, S, 2] x, bool fits, float[2, 3] fixed, float[B, P, 2] p, float[2, B, P] q)
                 => (float[B, 2] y, float[2, 3] z, float[B, PS, 2] p2, float[2, B, PS] q2)
-                <int64[1] second = {1}, int64[1] last = {2}> {
-              p2 = Concat <axis = 1> (p, x)
-              turned = Transpose <perm = [2, 0, 1]> (x)
-              q2 = Concat <axis = 2> (q, turned)
-              a = ReduceSum <keepdims = 0> (p2, second)
-              sums = ReduceSum <keepdims = 0> (q2, last)
-              b = Transpose <perm = [1, 0]> (sums)
+                <int64[1] second = {1}, int64[1] last = {2}> {"""
+            + _APPENDED
+            + """
               y = Sub(a, b)"""
             + _CHECKED
             + "}",

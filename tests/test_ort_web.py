@@ -22,7 +22,7 @@ from ort_web import (
     run_case,
     without_comments,
 )
-from webnn_compile.errors import WebnnCompileError
+from scores import check_test, parametrize_suite
 
 TARGETS = ("native", "wasm")
 
@@ -191,16 +191,9 @@ def test_reasons(case: Case, reason: str | None) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if metafunc.function is test_case_of_the_folder:
-        named = [(n, t) for t in TARGETS for n in all_cases()]
-        metafunc.parametrize(("name", "target"), named or [("", "native")], ids=[f"{n}-{t}" for n, t in named] or [""])
+        parametrize_suite(metafunc, all_cases(), TARGETS)
 
 
 @pytest.mark.every_row
 def test_case_of_the_folder(name: str, target: str) -> None:
-    if not name:
-        pytest.skip(f"{FOLDER} names no folder with files of onnxruntime-web")
-    if name in reasons():
-        with pytest.raises((WebnnCompileError, AssertionError)):
-            run(name, target)
-        return
-    run(name, target)
+    check_test(run, name, target, reasons(), f"{FOLDER} names no folder with files of onnxruntime-web")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scores import check_test, parametrize_suite
 from webnn_cases import (
     FOLDER,
     OPERATOR,
@@ -22,7 +23,6 @@ from webnn_cases import (
     run,
     run_case,
 )
-from webnn_compile.errors import WebnnCompileError
 from webnn_tolerances import Tolerance, assert_within, places, tolerance_of
 
 TARGETS = ("native", "wasm")
@@ -278,16 +278,9 @@ def test_units_in_the_last_place() -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if metafunc.function is test_graph_of_the_folder:
-        named = [(n, t) for t in TARGETS for n in all_cases()]
-        metafunc.parametrize(("name", "target"), named or [("", "native")], ids=[f"{n}-{t}" for n, t in named] or [""])
+        parametrize_suite(metafunc, all_cases(), TARGETS)
 
 
 @pytest.mark.every_row
 def test_graph_of_the_folder(name: str, target: str) -> None:
-    if not name:
-        pytest.skip(f"{FOLDER} names no folder with web platform tests of WebNN")
-    if name in reasons():
-        with pytest.raises((WebnnCompileError, AssertionError)):
-            run(name, target)
-        return
-    run(name, target)
+    check_test(run, name, target, reasons(), f"{FOLDER} names no folder with web platform tests of WebNN")

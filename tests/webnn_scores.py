@@ -13,10 +13,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from drivers import missing
-from scores import PAGE, Counts, counts_of, results_of, rows, section_of, write_section, written_counts
+from scores import Counts, reason_rows, rows, write_scores
 from webnn_cases import EXCLUDED, INEXACT, OPERATOR, all_cases, all_files, reasons, run
-from webnn_compile.driver.targets import TARGETS
 
 HEADING = "## Web platform tests of WebNN"
 
@@ -44,12 +42,7 @@ Those that do not pass on any target:
 
 def section(counts: Counts) -> str:
     """The text of the scores."""
-    cases, files, lines = all_cases(), all_files(), []
-    for reason in (OPERATOR, *EXCLUDED):
-        names = [name for name, why in reasons().items() if why == reason]
-        operators = sorted({operator["name"] for name in names for operator in cases[name].graph["operators"]})
-        if names:
-            lines.append(f"| {reason} | {len(names)} | {', '.join(operators)} |\n")
+    cases, files = all_cases(), all_files()
     return TEXT.format(
         heading=HEADING,
         files=sum(map(bool, files.values())),
@@ -57,18 +50,11 @@ def section(counts: Counts) -> str:
         inexact=len(INEXACT),
         calls=", ".join(name.partition(".")[0] for name, found in files.items() if not found),
         rows=rows(counts),
-        reasons="".join(lines),
+        reasons=reason_rows(
+            reasons(), (OPERATOR, *EXCLUDED), lambda name: [o["name"] for o in cases[name].graph["operators"]]
+        ),
     )
 
 
-def main(targets: list[str]) -> None:
-    cases = all_cases()
-    written = written_counts(section_of(PAGE.read_text(), HEADING))
-    counts = {target: numbers for target, numbers in written.items() if sum(numbers) == len(cases)}
-    for target in targets:
-        counts[target] = counts_of(results_of(run, list(cases), target, reasons()))
-        write_section(HEADING, section(counts))
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:] or [t for t in TARGETS if not missing(t)])
+    write_scores(HEADING, section, run, list(all_cases()), reasons(), sys.argv[1:])

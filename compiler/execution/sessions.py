@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
@@ -230,7 +230,7 @@ class Session(ShownModel):
         return tuple(value_of(n, {**least, **self._held, **self.lengths}) for n in state.shape)
 
 
-class StatefulModel(ABC, ShownModel):
+class StatefulModel(ShownModel):
     """A model whose own methods are those of a first session, where it has states."""
 
     _first: Session | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -23,11 +24,11 @@ class Shown:
         return f"<model on {self.backend}: {_listed(self.inputs)} -> {_listed(self.outputs)}>"
 
 
-class ShownModel:
+class ShownModel(ABC):
     """A model, or a wrapper or a session of one, that says what it is where it is printed."""
 
-    def shown(self) -> Shown:
-        raise NotImplementedError
+    @abstractmethod
+    def shown(self) -> Shown: ...
 
     def __repr__(self) -> str:
         return str(self.shown())
