@@ -384,5 +384,6 @@ class RemoteModel:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if not isinstance(error, RpcError):
+        # Nor after an interrupt: the device may be busy still, and frees its models when it is released.
+        if error is None or (isinstance(error, Exception) and not isinstance(error, RpcError)):
             self.unload()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from typing import Any
 from zlib import crc32
@@ -17,7 +17,7 @@ from ..driver.verify import tolerance_of
 from ..ir.nodes import Buffer
 from ..pipeline.lowered import Lowered
 from ..records.tuning_record import Failure, TuningRecord
-from .device import Artifact, Device
+from .device import Artifact, Device, LoadedModel
 from .device_error import DeviceError, DeviceGone
 from .measure import Measured, Outcome, measure_trial
 from .problem import Problem
@@ -96,15 +96,25 @@ class SearchSession:
         self, artifact: Artifact, inputs: Mapping[str, Array], reference: Reference, tolerance: float
     ) -> Mapping[int, Outcome]:
         """The outcome of each piece of a trial. Raises DeviceError."""
-        model = self.device.load(artifact, deadline=LOAD)
-        try:
+        with self.load(artifact) as model:
             trial = measure_trial(model, inputs, lambda r: check_results(r, reference, tolerance), self.device.clock)
-            self.status.rounds += trial.rounds
-            self.status.disturbed += trial.disturbed
-            return trial.outcomes
+        self.status.rounds += trial.rounds
+        self.status.disturbed += trial.disturbed
+        return trial.outcomes
+
+    @contextlib.contextmanager
+    def load(self, artifact: Artifact) -> Iterator[LoadedModel]:
+        """A model on the device until the block ends. Raises DeviceError."""
+        model, busy = self.device.load(artifact, deadline=LOAD), False
+        try:
+            yield model
+        except KeyboardInterrupt:  # in the middle of a run, perhaps a long one; models end with the device, too
+            busy = True
+            raise
         finally:
-            with contextlib.suppress(DeviceError):  # a device that was lost has nothing loaded
-                model.unload()
+            if not busy:
+                with contextlib.suppress(DeviceError):  # a device that was lost has nothing loaded
+                    model.unload()
 
     def note_trial(self, key: str, name: str, launches: int, path: Path, outcome: Outcome) -> None:
         """Records a trial."""

@@ -59,9 +59,7 @@ def _interleave(session: SearchSession, models: Sequence[Chosen], rounds: int) -
     with contextlib.ExitStack() as opened:
         loaded = []
         for lowered, chosen in models:
-            model = session.device.load(session.problem.whole(lowered, chosen), deadline=LOAD)
-            opened.callback(_unload, model)
-            loaded.append(model)
+            loaded.append(opened.enter_context(session.load(session.problem.whole(lowered, chosen))))
         inputs = inputs_of(models[0][0], "whole")
         longest = max(sum(_profile(m, inputs, 1).values()) for m in loaded)
         repeat = max(1, min(MOST_REPEATS, round(BATCH / max(longest, 1e-3))))
@@ -78,9 +76,7 @@ def _compare_runs(session: SearchSession, default: Chosen, tuned: Chosen, rounds
     with contextlib.ExitStack() as opened:
         loaded = []
         for lowered, chosen in (default, tuned):
-            model = session.device.load(session.problem.whole(lowered, chosen), deadline=LOAD)
-            opened.callback(_unload, model)
-            loaded.append(model)
+            loaded.append(opened.enter_context(session.load(session.problem.whole(lowered, chosen))))
         inputs = inputs_of(default[0], "whole")
         for m in loaded:
             m.run(inputs, deadline=LOAD)
@@ -94,11 +90,6 @@ def ratio_of(rounds: Iterable[Sequence[Times]], before: Iterable[int], after: It
     b, a = list(before), list(after)
     pairs = [(sum(x.get(g, 0.0) for g in b), sum(y.get(g, 0.0) for g in a)) for x, y in rounds]
     return median(tuned / max(default, 1e-9) for default, tuned in pairs)
-
-
-def _unload(model: LoadedModel) -> None:
-    with contextlib.suppress(DeviceError):
-        model.unload()
 
 
 def _profile(model: LoadedModel, inputs: Mapping[str, Array], repeat: int) -> dict[int, float]:

@@ -250,6 +250,23 @@ def test_results_arrive_as_they_were(address: Address, session: Session) -> None
         assert {m.header["model"] for m in device.messages[1:]} == {5}
 
 
+@pytest.mark.parametrize(("kind", "unloads"), [(ValueError, True), (RpcError, False), (KeyboardInterrupt, False)])
+def test_models_are_unloaded_where_the_device_will_answer(
+    address: Address, session: Session, kind: type[BaseException], unloads: bool
+) -> None:
+    """Not after an interrupt, while it may compute for long. The end of the lease frees the model there, too."""
+    compiled = SimpleNamespace(fields={}, contents={}, check_outputs=lambda *_: None)
+
+    def answer(message: Message) -> tuple[dict[str, Any], bytes]:
+        return {"model": 5, "info": {"backend": "wasm"}} if message.header["op"] == "load" else {}, b""
+
+    error = RpcError("timeout", "late") if kind is RpcError else kind()
+    with python_device(address, answer) as device, session.lease() as leased:
+        with pytest.raises(kind), leased.load(compiled):
+            raise error
+        assert [m.header["op"] for m in device.messages] == ["load"] + ["unload"] * unloads
+
+
 def test_files_that_are_not_what_they_are_called(session: Session) -> None:
     for name in ("0" * 64, "../x", "A" * 64):
         with pytest.raises(RpcError, match="another sha256") as caught:

@@ -168,6 +168,37 @@ def test_an_interrupted_search_goes_on(path: Path, tmp_path: Path) -> None:
     assert search(path, records, 12).trials == len(trials_of(records)) == 12
 
 
+@pytest.mark.parametrize("trial", [True, False])
+def test_an_interrupt_waits_for_no_answer_of_the_device(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trial: bool
+) -> None:
+    """A device in the middle of a long run would answer after it. Before, models are unloaded as their use ends."""
+    inner = local_device(Problem(path, "native", Options()))
+    loaded, unloaded = [], []
+
+    class Busy:
+        name, clock, variants = "busy", 1e-4, ()
+
+        def load(self, made: Any, *, deadline: float) -> Any:
+            model: Any = inner.load(made, deadline=deadline)
+            monkeypatch.setattr(model, "unload", lambda: unloaded.append(model))
+            loaded.append(model)
+            if (made.lowered.name == "trial") == trial:
+                monkeypatch.setattr(model, "profile", interrupt)
+            return model
+
+        def show(self, status: Status) -> None:
+            pass
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        search(path, tmp_path / "r", 6, Busy())
+    assert len(loaded) == 1 + trial
+    assert unloaded == loaded[:-1]
+
+
 def _candidates(made: NativeProgram) -> list[Any]:
     chosen = [k.choices for k in (made.plan or {}).values()]
     return [c.record for c in chosen if isinstance(c, Replay)]
