@@ -11,7 +11,7 @@ from devices import COUNT_BYTES, COUNT_CALLS, open_bundle, value
 from effort import effort_of
 from generation.test_generate import expected
 from harness import measure_heap
-from played_generation import KEPT, OPEN, SIZES, TOKENS, argument, check_kept, check_tokens
+from played_generation import AHEAD, KEPT, OPEN, SIZES, TOKENS, argument, check_ahead, check_kept, check_tokens
 from playwright.sync_api import Page
 from server import Site, serve
 from small_decoder import WORDS, small_decoder
@@ -174,46 +174,8 @@ def test_a_step_begins_before_the_token_of_the_last_has_come(page: Page, site: S
     """A step that is not wanted is taken back: states are those of a session whose steps wait for each other."""
     open_bundle(page, site, "bundle", backend)
     page.evaluate(COUNT_WAITING)
-    script = (
-        OPEN
-        + """
-      const plain = await model.session();
-      const drawn = { temperature: 1.2, repetitionPenalty: 1.5, seed: 5 };
-      const list = (arrays) => Object.entries(arrays).map(([name, array]) => [name, Array.from(array)]);
-      const step = async (session, options) => {
-        const [token] = await all(session.generate({ maxTokens: 1, ...drawn, ...options }));
-        return token;
-      };
-      found.ahead = model.info().ahead ?? false;
-      found.same = [];
-      for (let count = 1; count < 9; count++) {
-        const tokens = await first(model.generate({ ids: prompt, ...drawn }), count);
-        found.most = waiting.most;
-        const steps = [await step(plain, { ids: prompt })];
-        while (steps.length < count) steps.push(await step(plain, { resume: true }));
-        const [saved, wanted] = [list(await model.saveState()), list(await plain.saveState())];
-        found.same.push([JSON.stringify(saved) === JSON.stringify(wanted), model.position, plain.position]);
-        found.same.push([tokens.join() === steps.join(), 0, 0]);
-        const behind = { ids: [count], resume: true };
-        found.same.push([(await step(model, behind)) === (await step(plain, behind)), 0, 0]);
-        waiting.most = 0;
-      }
-      const tokens = model.generate({ ids: prompt, ...drawn });
-      const given = [(await tokens.next()).value];
-      const fork = await model.fork();
-      await model.saveState();
-      for (let i = 0; i < 4; i++) given.push((await tokens.next()).value);
-      await tokens.return();
-      const rest = await all(fork.generate({ resume: true, maxTokens: 4, ...drawn }));
-      const again = await all(plain.generate({ ids: prompt, maxTokens: 5, ...drawn }));
-      found.between = [given.slice(1).join() === rest.join(), given.join() === again.join()];
-      return found;
-    """
-    )
-    found = value(page, script, argument(backend=backend, worker=False))
-    assert all(same and one == other for same, one, other in found["same"])
-    assert found["between"] == [True, True]
-    assert found["ahead"] == (backend == "webgpu")
+    found = value(page, AHEAD, argument(backend=backend, worker=False))
+    check_ahead(found, ahead=backend == "webgpu")
     if backend == "webgpu":
         assert found["most"] == 2
 

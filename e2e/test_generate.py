@@ -15,6 +15,7 @@ from documentation import blocks, documented_policy
 from harness import open_page
 from made_tokenizers import need_package, write_talker, written
 from played_generation import (
+    AHEAD,
     CHATTING,
     END,
     KEPT,
@@ -24,6 +25,7 @@ from played_generation import (
     TOKENS,
     WRITING,
     argument,
+    check_ahead,
     check_chatting,
     check_kept,
     check_tokens,
@@ -58,6 +60,29 @@ def test_tokens_are_those_of_the_reference(page: Page, served: Site) -> None:
 def test_it_goes_on_stops_and_says_why_it_does_not_go_on(page: Page, served: Site, worker: bool) -> None:
     open_page(page, served)
     check_kept(value(page, KEPT, argument(backend="wasm", worker=worker)))
+
+
+COUNT_WAITING = """() => {
+  globalThis.waiting = { now: 0, most: 0 };
+  const { postMessage } = Worker.prototype;
+  const seen = new WeakSet();
+  Worker.prototype.postMessage = function (message, ...more) {
+    if (!seen.has(this)) this.addEventListener('message', ({ data }) => void (data.results && waiting.now--));
+    seen.add(this);
+    if (message.run !== undefined) waiting.most = Math.max(waiting.most, ++waiting.now);
+    postMessage.call(this, message, ...more);
+  };
+}"""
+
+
+@pytest.mark.parametrize("worker", [True, False])
+def test_a_step_begins_before_the_token_of_the_last_has_come(page: Page, served: Site, worker: bool) -> None:
+    """In the worker, while the page takes a token; on the page's own thread it would hold the page up."""
+    open_page(page, served)
+    page.evaluate(COUNT_WAITING)
+    found = value(page, AHEAD, argument(backend="wasm", worker=worker))
+    check_ahead(found, ahead=worker)
+    assert (found["most"] > 1) == worker
 
 
 @pytest.fixture(scope="module")

@@ -560,7 +560,7 @@ export interface PerToken {
 interface CommonInfo {
   /** The last step of one token. */
   perToken?: PerToken;
-  /** A GPU computes one token more than `generate` has given: the next one begins while the last comes back. */
+  /** A GPU, or the worker, computes one token more than `generate` has given: the next one begins while the last comes back. */
   ahead?: true;
 }
 // </generate>

@@ -20,6 +20,7 @@ import { openStore } from './fetch/keep_files.js';
  * @property {boolean} warmup
  * @property {import('./wasm/features.js').Variant[]} variants of wasm that the browser has
  * @property {import('./worker/start_threads.js').StartThreads} startThreads where that is allowed
+ * @property {boolean} [inWorker] runs hold up no page
  * @property {number} timeout ms of silence
  * @property {AbortSignal | undefined} [signal] ends the start
  * @property {GPUDevice} [device] the caller's own

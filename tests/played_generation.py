@@ -160,6 +160,51 @@ WRONG: tuple[tuple[dict[str, Any], str, str], ...] = (
 )
 
 
+AHEAD = (
+    OPEN
+    + """
+  const plain = await model.session();
+  const drawn = { temperature: 1.2, repetitionPenalty: 1.5, seed: 5 };
+  const list = (arrays) => Object.entries(arrays).map(([name, array]) => [name, Array.from(array)]);
+  const step = async (session, options) => {
+    const [token] = await all(session.generate({ maxTokens: 1, ...drawn, ...options }));
+    return token;
+  };
+  found.ahead = model.info().ahead ?? false;
+  found.same = [];
+  for (let count = 1; count < 9; count++) {
+    const tokens = await first(model.generate({ ids: prompt, ...drawn }), count);
+    found.most = globalThis.waiting?.most;
+    const steps = [await step(plain, { ids: prompt })];
+    while (steps.length < count) steps.push(await step(plain, { resume: true }));
+    const [saved, wanted] = [list(await model.saveState()), list(await plain.saveState())];
+    found.same.push([JSON.stringify(saved) === JSON.stringify(wanted), model.position, plain.position]);
+    found.same.push([tokens.join() === steps.join(), 0, 0]);
+    const behind = { ids: [count], resume: true };
+    found.same.push([(await step(model, behind)) === (await step(plain, behind)), 0, 0]);
+    if (globalThis.waiting) waiting.most = 0;
+  }
+  const tokens = model.generate({ ids: prompt, ...drawn });
+  const given = [(await tokens.next()).value];
+  const fork = await model.fork();
+  await model.saveState();
+  for (let i = 0; i < 4; i++) given.push((await tokens.next()).value);
+  await tokens.return();
+  const rest = await all(fork.generate({ resume: true, maxTokens: 4, ...drawn }));
+  const again = await all(plain.generate({ ids: prompt, maxTokens: 5, ...drawn }));
+  found.between = [given.slice(1).join() === rest.join(), given.join() === again.join()];
+  return found;
+"""
+)
+"""Steps that are not wanted are taken back: states are those of a session whose steps wait for each other."""
+
+
+def check_ahead(found: Any, *, ahead: bool) -> None:
+    assert all(same and one == other for same, one, other in found["same"])
+    assert found["between"] == [True, True]
+    assert found["ahead"] == ahead
+
+
 def argument(**options: Any) -> dict[str, Any]:
     """An argument of the scripts."""
     return {"options": options, "prompt": PROMPT, "sampled": OPTIONS, "wrong": [given for given, _, _ in WRONG]}

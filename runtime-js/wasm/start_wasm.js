@@ -15,6 +15,9 @@ import { checkThreads, operandsOf, parallelForOthers } from './check_threads.js'
 import { countThreads, STACK_BYTES } from './count_threads.js';
 import { pickVariant } from './features.js';
 import { createControl, parallelFor } from './pool.js';
+// <generate>
+import { wasmAhead } from './wasm_ahead.js';
+// </generate>
 import { compile, allocate as createMemory } from './wasm_module.js';
 // <states>
 import { wasmStates } from './wasm_states.js';
@@ -129,12 +132,27 @@ export async function startWasm(part, onProgress) {
   try {
     const play = player(plan);
     const { exports, steps } = await download(plan, memory, start, play, onProgress);
-    const runInto = runner(plan, memory, (states) => play(exports.run, states));
+    let compute = (/** @type {number} */ states) => play(exports.run, states);
+    // <generate>
+    const ahead = plan.inWorker && plan.fed ? wasmAhead(plan, memory) : undefined;
+    if (ahead) {
+      Object.assign(facts, { ahead: true });
+      compute = (states) => {
+        play(exports.run, states);
+        ahead.keep(states - Number(plan.memory.states));
+      };
+    }
+    // </generate>
+    const runInto = runner(plan, memory, (states) => compute(states));
     /** @type {Session['run']} */
-    const run = (inputs, scalars, { into = [] } = {}) => {
+    const run = (inputs, scalars, { into = [], fed = false } = {}) => {
+      let given = /** @type {ArrayBufferView[]} */ (inputs);
+      // <generate>
+      if (ahead && fed) given = ahead.feed(given, Number(scalars[plan.dimensions.length]));
+      // </generate>
       /** @type {Uint8Array[]} */
       const rooms = [];
-      const shapes = runInto(/** @type {ArrayBufferView[]} */ (inputs), scalars, (i, bytes) => {
+      const shapes = runInto(given, scalars, (i, bytes) => {
         const room = roomFor(/** @type {TensorSpec} */ (plan.outputs[i]), into[i], bytes);
         rooms.push(room);
         return room;
@@ -175,7 +193,15 @@ export async function startWasm(part, onProgress) {
     const session = { facts, run, runInto, profile, dispose: () => pool?.dispose() };
     // <states>
     if (plan.states) {
-      session.keep = wasmStates(plan, memory, readTensor, writeTensor);
+      const keep = wasmStates(plan, memory, readTensor, writeTensor);
+      session.keep = keep;
+      // <generate>
+      session.keep = (arrays, scalars, action, number, ...more) => {
+        if (action !== 'undo') return keep(arrays, scalars, action, number, ...more);
+        ahead?.undo(Number(number));
+        return [];
+      };
+      // </generate>
       if (plan.warmup) session.keep([], [], 'write', 0);
     }
     // </states>

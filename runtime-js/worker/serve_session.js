@@ -76,7 +76,7 @@ async function begin(plan) {
     reply({ progress });
   };
   try {
-    const own = { ...plan, startThreads: threadStarter(onActivity), onActivity };
+    const own = { ...plan, inWorker: true, startThreads: threadStarter(onActivity), onActivity };
     session = await startSession(backend, own, notify).finally(stop);
     ports = plan;
     const { mailboxes } = backend;
