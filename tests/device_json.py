@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import json
+from itertools import accumulate
 from typing import Any
+
+from webnn_compile.bundle.render_device import DIFFERENCES
 
 TABLES = ("kernels", "storages", "values", "constants", "launches")
 
 
 def read_program(text: str | bytes) -> Any:
+    """The runtime has the same in device_program.js."""
     program = json.loads(text)
-    return {**program, **{table: _rows(program[table]) for table in TABLES}}
+    read = {**program, **{table: _rows(program[table]) for table in TABLES}}
+    last = 0
+    for launch in read["launches"]:
+        launch.setdefault("name", read["kernels"][launch["kernel"]]["name"])
+        launch["arguments"] = [last + difference for difference in launch["arguments"]]
+        last = launch["arguments"][-1]
+    return read
 
 
 def _rows(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
-    """As the runtime makes them (device_program.js)."""
+    whole = {name: list(accumulate(fields)) if name in DIFFERENCES else fields for name, fields in columns.items()}
     return [
-        {name: field for name, field in zip(columns, fields, strict=True) if field is not None}
-        for fields in zip(*columns.values(), strict=True)
+        {name: field for name, field in zip(whole, fields, strict=True) if field is not None}
+        for fields in zip(*whole.values(), strict=True)
     ]

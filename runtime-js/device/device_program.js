@@ -149,17 +149,26 @@ export async function fetchProgram({ program: file }, downloads) {
     kernel.source = unpackSource(kernel.source);
     if (kernel.subgroups) kernel.subgroups = unpackSource(kernel.subgroups);
   }
+  let last = 0;
+  for (const launch of program.launches) {
+    launch.name ??= program.kernels[launch.kernel].name;
+    launch.arguments = launch.arguments.map((/** @type {number} */ difference) => last + difference);
+    last = launch.arguments.at(-1);
+  }
   return program;
 }
 
-/** @type {(columns: Record<string, unknown[]>) => Record<string, unknown>[]} rows lack the fields that are null */
+/** Columns whose fields are differences from the row before. */
+const DIFFERENCES = ['offset', 'storage', 'value'];
+
+/** @type {(columns: Record<string, any[]>) => Record<string, any>[]} rows lack the fields that are null */
 const rowsOf = (columns) => {
-  /** @type {Record<string, unknown>[]} */
+  /** @type {Record<string, any>[]} */
   const rows = [];
   for (const [name, fields] of Object.entries(columns)) {
     for (const [i, field] of fields.entries()) {
       rows[i] ??= {};
-      if (field !== null) rows[i][name] = field;
+      if (field !== null) rows[i][name] = DIFFERENCES.includes(name) ? (rows[i - 1]?.[name] ?? 0) + field : field;
     }
   }
   return rows;

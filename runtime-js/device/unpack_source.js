@@ -2,14 +2,26 @@
 
 /**
  * @param {string} text
- * @returns {string} with the names of temporaries
+ * @returns {string} with the names of variables, and offsets
  */
 export function unpackSource(text) {
-  /** @type {Record<string, number>} */
-  const counts = {};
-  return text.replace(/\$([a-z])(\d*)/g, (_, letter, back) => {
-    const count = counts[letter] ?? 0;
-    if (!back) counts[letter] = count + 1;
-    return `t${letter}${back ? count - back : count + 1}`;
+  /** @type {Record<string, string[]>} by letters, the one used last first */
+  const recent = {};
+  /** @type {Record<string, number>} by parameters */
+  const offsets = {};
+  let parameter = '';
+  return text.replace(/\b[bp]\d+|\$(?:(-?\d+)|(\w)(\d*))/g, (name, difference, letter, place) => {
+    if (difference) {
+      offsets[parameter] = (offsets[parameter] ?? 0) + Number(difference);
+      return `${offsets[parameter]}`;
+    }
+    if (!letter) {
+      parameter = name;
+      return name;
+    }
+    recent[letter] ??= [];
+    const [found = letter + recent[letter].length] = place ? recent[letter].splice(place, 1) : [];
+    recent[letter].unshift(found);
+    return found;
   });
 }

@@ -17,11 +17,35 @@ SHADERS = sorted(path for path in (ROOT / "tests" / "golden").rglob("*") if path
 
 
 def test_before_and_after() -> None:
-    source = "  let t6 = b0[t4 + 1];\n  let t7 = b1[t5];\n    acc_0 = acc_0 + t6.x * t7;\n"
     before = "  let t4 = x * 2;\n  let t5 = t4 - -1;\n"
-    assert pack_source(before + source) == (
-        "let $z=x*2;\nlet $z=$z1 - -1;\nlet $a=b0[$z1+1];\nlet $b=b1[$z0];\nacc_0+=$a0.x*$b0;\n"
+    source = (
+        "  let t6 = b0[t4 + 64];\n  let t7 = b1[t5];\n    acc_0_0 = acc_0_0 + t6.x * t7;\n"
+        "  let t8 = b0[t4 + 128];\n    acc_0_1 = acc_0_1 + t8.x * t7;\n"
     )
+    assert pack_source(f"  var acc_0_0 = 0;\n  var acc_0_1 = 0;\n{before}{source}") == (
+        "var $Y=0;\nvar $Y=0;\nlet $Z=x*2;\nlet $Z=$Z1 - -1;\n"
+        "let $A=b0[$Z0+$64];\nlet $B=b1[$Z1];\n$Y1+=$A0.x*$B0;\nlet $A=b0[$Z1+$64];\n$Y1+=$A0.x*$B0;\n"
+    )
+
+
+def test_unrolled_statements_are_equal() -> None:
+    """Of accumulators in turn, offsets at one distance, and a temporary that all of them read."""
+    head = "".join(f"var acc_{n} = 0.0;\n" for n in range(8)) + "let t0 = b1[3];\nlet t1 = thread_x;\n"
+    steps = [f"let t{n + 2} = b0[t1 + {96 * n + 5}];\nacc_{n} = acc_{n} + t{n + 2} * t0;\n" for n in range(8)]
+    packed = pack_source(head + "".join(steps)).splitlines()[-14:]
+    assert len(set(packed[0::2])) == len(set(packed[1::2])) == 1
+
+
+def test_offsets_are_of_integers_in_sums_alone() -> None:
+    text = "x=b0[$Z+1]+2.5+3u - 4+5e2*(6+7)"
+    source = "x = b0[t0 + 1] + 2.5 + 3u - 4 + 5e2 * (6 + 7)"
+    assert pack_source(source) == text.replace("+1]", "+$1]")
+
+
+def test_names_that_are_declared_elsewhere_stay() -> None:
+    """Outputs of a fragment shader in their order, else as they are."""
+    assert pack_source("o0 = s1;\no1 = o0;\n") == "$o=s1;\n$o=$o1;\n"
+    assert pack_source("o1 = o0;\n") == "o1=o0;\n"
 
 
 def test_a_sum_of_more_terms_is_added_as_it_stands() -> None:
@@ -35,17 +59,18 @@ def test_other_operators_keep_their_spaces() -> None:
     assert pack_source(text) == text
 
 
-@pytest.mark.parametrize("text", ["let $x = 1;", "let ta1 = 1;"])
+@pytest.mark.parametrize("text", ["let $x = 1;", "let A1 = 1;"])
 def test_names_that_the_runtime_makes_are_refused(text: str) -> None:
     with pytest.raises(InternalError, match="in a shader"):
         pack_source(text)
 
 
 def canonical(source: str) -> str:
-    """Without spaces, temporaries numbered as they come, sums of products in their short form."""
+    """Without spaces, variables numbered as they come, sums of products in their short form."""
     names: dict[str, str] = {}
     text = re.sub(r"^ *(\w+) = \1 \+ ([\w.]+ \* [\w.]+);$", r"\1 += \2;", source, flags=re.MULTILINE)
-    text = re.sub(r"\bt[a-z]?\d+\b", lambda name: names.setdefault(name[0], f"T{len(names)}"), text)
+    variable = r"(?<![\w$.])(?:t\d+|[A-Z]\d+|[A-Za-z]\w*_\d+)\b"
+    text = re.sub(variable, lambda name: names.setdefault(name[0], f"T{len(names)}"), text)
     return re.sub(r"[ ]+", "", text)
 
 
