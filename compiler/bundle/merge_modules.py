@@ -191,9 +191,10 @@ def functions_of(modules: Iterable[Module], stable: Collection[str] = ()) -> str
             f"{p}={variable_of(t)}" for p, t in m.imports if p and (t in stable or t not in STABLE_NAMES)
         )
         results = ",".join(name if name == value else f"{name}:{value}" for name, value in m.exports)
-        inner = "\n".join((*([f"const {bindings};"] if bindings else []), m.body, f"return {{{results}}};"))
-        blocks.append(f"const {variable_of(m.name)}=(()=>{{{minify_script(inner)}}})();\n")
-    return "".join(blocks)
+        inner = "\n".join((*([f"const {bindings};"] if bindings else []), m.body, f"return {{{results}}}"))
+        blocks.append(f"{variable_of(m.name)}=(()=>{{{minify_script(inner)}}})()")
+    together = ",\n".join(blocks)
+    return f"const {together};\n" if blocks else ""
 
 
 def variable_of(name: str) -> str:

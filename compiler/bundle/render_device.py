@@ -35,7 +35,7 @@ from .artifact import KernelInfo
 from .pack_source import pack_source
 from .size_data import Numbers, number_scalars
 
-DIFFERENCES = ("offset", "storage", "value")
+DIFFERENCES = ("launch", "offset", "storage", "value")
 """The same names stand in runtime-js/device/device_program.js."""
 
 

@@ -158,17 +158,16 @@ export async function fetchProgram({ program: file }, downloads) {
   return program;
 }
 
-/** Columns whose fields are differences from the row before. */
-const DIFFERENCES = ['offset', 'storage', 'value'];
-
-/** @type {(columns: Record<string, any[]>) => Record<string, any>[]} rows lack the fields that are null */
+/** @type {(columns: Record<string, any[]>) => Record<string, any>[]} rows lack the fields that are null; those of some
+ * columns are differences from the row before */
 const rowsOf = (columns) => {
   /** @type {Record<string, any>[]} */
   const rows = [];
   for (const [name, fields] of Object.entries(columns)) {
+    const differs = ['launch', 'offset', 'storage', 'value'].includes(name);
     for (const [i, field] of fields.entries()) {
       rows[i] ??= {};
-      if (field !== null) rows[i][name] = DIFFERENCES.includes(name) ? (rows[i - 1]?.[name] ?? 0) + field : field;
+      if (field !== null) rows[i][name] = differs ? (rows[i - 1]?.[name] ?? 0) + field : field;
     }
   }
   return rows;

@@ -116,7 +116,7 @@ def test_comments_and_spaces_are_left_out() -> None:
     text += "export const url = 'http://a'; // it's gone\nexport const odd = '; // kept';\n"
     assert merge_modules(SOURCES | {"load.js": text})["load.js"].splitlines() == [
         "const $load=(()=>{const a=()=>{return 1};const c='http://a';const b='; // kept';"
-        "return{load:a,url:c,odd:b};})();",
+        "return{load:a,url:c,odd:b}})();",
         "export const { load, url, odd } = $load;",
     ]
 

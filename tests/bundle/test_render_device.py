@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
 from collections.abc import Callable
 from functools import cache
+from math import prod
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +32,8 @@ from webnn_compile.program.device_program import DeviceProgram, HostCall, Launch
 from webnn_compile.program.program import read_tensor, write_tensor
 from webnn_compile.wasm.build_module import PAGE, build_host
 from webnn_compile.wasm.execute import WasmInstance
+
+ROOT = Path(__file__).parents[2]
 
 CROSSING = """
 <ir_version: 10, opset_import: ["" : 21]>
@@ -91,6 +98,43 @@ def test_what_varies_is_in_the_same_steps() -> None:
     assert found["steps"] == [[0, 1], {"if": {"input": 1}, "then": [[1, 2]], "else": [[2, 3]]}, [3, 4]]
     assert (found["prepare"], found["crossings"]) == ([], 0)
     assert found["launches"][0]["scalars"] == [0]
+
+
+READ = """
+import { readFileSync } from 'node:fs';
+const { fetchProgram } = await import(process.argv[1]);
+const data = readFileSync(0);
+globalThis.fetch = async () => new Response(data);
+const sha256 = Buffer.from(await crypto.subtle.digest('SHA-256', data)).toString('hex');
+const program = { url: 'http://a/program.txt', bytes: data.length, sha256 };
+console.log(JSON.stringify(await fetchProgram({ program })));
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no Node.js to run the runtime")
+@pytest.mark.parametrize("name", ["tiny", "crossing", "branch"])
+def test_the_runtime_reads_the_tables_that_were_written(name: str) -> None:
+    made: dict[str, Callable[[], DeviceProgram]] = {
+        "tiny": lambda: tiny_program("webgpu"),
+        "crossing": lambda: compiled(CROSSING),
+        "branch": lambda: compiled(BRANCH, N=(1, 8)),
+    }
+    program = made[name]()
+    script = (ROOT / "runtime-js" / "device" / "device_program.js").as_uri()
+    done = subprocess.run(
+        ["node", "--input-type=module", "-e", READ, script],
+        input=render_device(program),
+        capture_output=True,
+        check=True,
+    )
+    found = json.loads(done.stdout)
+    assert [(v["storage"], v["length"]) for v in found["values"]] == [
+        (v.storage, prod(v.shape)) for v in program.values
+    ]
+    assert [(c["value"], c["offset"]) for c in found["constants"]] == [(c.value, c.offset) for c in program.constants]
+    launches = [(one["kernel"], one["name"], one["arguments"]) for one in found["launches"]]
+    assert launches == [(one.kernel, one.name, list(one.arguments)) for one in program.launches]
+    assert len(found["kernels"]) == len(program.kernels)
 
 
 def branching() -> Artifact:
