@@ -84,7 +84,7 @@ def _columns(rows: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
     return {name: _differences(fields) if name in DIFFERENCES else fields for name, fields in columns.items()}
 
 
-def _differences(numbers: Sequence[int]) -> list[int]:
+def _differences(numbers: Sequence[Any]) -> list[int]:
     return [number - before for before, number in pairwise((0, *numbers))]
 
 
