@@ -36,7 +36,7 @@ from .pack_source import pack_source
 from .size_data import Numbers, number_scalars
 
 DIFFERENCES = ("launch", "offset", "storage", "value")
-"""The same names stand in runtime-js/device/device_program.js."""
+"""Columns that runtime-js/device/device_program.js adds up."""
 
 
 def render_device(program: DeviceProgram) -> bytes:

@@ -29,7 +29,7 @@ def test_before_and_after() -> None:
 
 
 def test_unrolled_statements_are_equal() -> None:
-    """Of accumulators in turn, offsets at one distance, and a temporary that all of them read."""
+    """Accumulators come in turn, offsets at one distance, and all read one temporary."""
     head = "".join(f"var acc_{n} = 0.0;\n" for n in range(8)) + "let t0 = b1[3];\nlet t1 = thread_x;\n"
     steps = [f"let t{n + 2} = b0[t1 + {96 * n + 5}];\nacc_{n} = acc_{n} + t{n + 2} * t0;\n" for n in range(8)]
     packed = pack_source(head + "".join(steps)).splitlines()[-14:]
