@@ -30,18 +30,6 @@ FOLDER = "WEBNN_COMPILE_WPT"
 """The environment variable with the folder of the files."""
 
 EXCLUDED: Mapping[str, tuple[str, ...]] = {
-    "what is float16 between operators is not rounded to it": (
-        "cast_rounding / cast float32 -> float16 -> float32 scalar tie to even input",
-        "cast_rounding / successive float16 cast boundaries preserve each logical output",
-        *(
-            f"cast_rounding / cast float32 -> float16 -> float32 {values} input with {outputs}"
-            for values in (
-                *("normal values and ties to even", "subnormal values and signed underflow"),
-                "overflow and exceptional values",
-            )
-            for outputs in ("both cast outputs", "only the widened output")
-        ),
-    ),
     "its data has 16, which 4 bits do not hold, as 0, where WebNN clamps": (
         "quantizeLinear / quantizeLinear float32 tensor with uint4 zeroPoint which has odd size",
     ),

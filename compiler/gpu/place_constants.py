@@ -154,7 +154,7 @@ class _Constants:
         plain = build_kernel(kernel_name(group), group, {t: layout}, fill_halo=False)
         read = zip(group.reads, plain.params, strict=False)
         ranges = {b: constant_range(r) for r, b in read if not r.dtype.is_float}
-        naive = self._types.apply(narrow_types(plain, ranges).kernel if ranges else plain, tensors)
+        naive = self._types.apply(narrow_types(plain, ranges).kernel, tensors)
         at = self._kernels.number(naive, (*(None for _ in group.reads), place))
         *reads, _ = constant_uses(tensors, self._kernels.kernels[at])
         arguments = (*(self.number(*w) for w in reads), value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from .ir import Graph
 
@@ -44,6 +44,13 @@ class Names:
 
 
 def value_names(graph: Graph) -> Names:
-    """The names of all values of `graph`."""
-    computed = (v.name for node in graph.nodes for v in node.outputs if v is not None)
-    return Names((*(v.name for v in graph.inputs), *(v.name for v in graph.constants), *computed))
+    """The names of all values of `graph`, those of its nodes' regions included."""
+    return Names(_names(graph))
+
+
+def _names(graph: Graph) -> Iterator[str]:
+    yield from (v.name for v in (*graph.inputs, *graph.constants))
+    for node in graph.nodes:
+        yield from (v.name for v in node.outputs if v is not None)
+        for region in node.regions:
+            yield from _names(region)

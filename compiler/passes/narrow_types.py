@@ -36,6 +36,7 @@ from ..ir.nodes import (
 from ..ir.rewrite import map_children, walk
 from .accumulator_ranges import with_accumulators
 from .float_bits import round_to_half, size_bits
+from .math_functions import Num
 from .merge_equal import merge_equal
 
 RING = frozenset({"+", "-", "*", "and", "or", "xor"})
@@ -176,7 +177,7 @@ class _Narrower:
 
     def _unary(self, op: str, a: Expr, e: Expr, facts: Facts) -> Expr:
         if a.dtype == F16 and op not in PREDICATES:
-            return round_to_half(Unary(op, self._expr(a, facts)))
+            return _half(Unary(op, self._expr(a, facts)))
         if not a.dtype.is_int:
             return Unary(op, self._expr(a, facts))
         if op in ROUNDING:
@@ -193,7 +194,7 @@ class _Narrower:
                 return self._expr(x, facts)
         if a.dtype == F16:
             result = Binary(op, self._expr(a, facts), self._expr(b, facts))
-            return result if op in COMPARISONS else round_to_half(result)
+            return result if op in COMPARISONS else _half(result)
         low_bits = op in RING or op in ("shl", "pow")
         x = self._expr(a, facts) if low_bits else self._value(a, facts)
         y = self._expr(b, facts) if op in RING else self._value(b, facts)
@@ -209,7 +210,7 @@ class _Narrower:
             x = self._value(a, facts)
             return x if source == BOOL else (size_bits(x) if source.is_float else x).ne(0)
         if to == F16:
-            return self._expr(a, facts) if source == F16 else round_to_half(self._value(a, facts).cast(F32))
+            return self._expr(a, facts) if source == F16 else _half(self._value(a, facts).cast(F32))
         if to.is_float or source == BOOL:
             return self._value(a, facts).cast(device_dtype(to))
         if source.is_float:
@@ -234,6 +235,10 @@ class _Narrower:
         if to.bits == 32:
             return x if to == a.dtype else Bitcast(to, x)
         return _wrapped(x, e, facts)
+
+
+def _half(x: Expr) -> Expr:
+    return round_to_half(Num(x, 1)).e
 
 
 def _constant(value: int | float | bool, dtype: DType) -> Const:
