@@ -11,7 +11,16 @@ from types import ModuleType
 from ..tensor import Tensor
 from .call import OWN_DOMAIN, Call
 from .classical import features, linear_models, n_grams, support_vectors, trees
-from .elementwise import activation, arithmetic, casting, comparison, logical, random_numbers, storage
+from .elementwise import (
+    activation,
+    arithmetic,
+    casting,
+    comparison,
+    logical,
+    onnxruntime_activation,
+    random_numbers,
+    storage,
+)
 from .movement import filling, gather, joining, padding, rearranging, reshaping, scattering, slicing
 from .products import (
     attention,
@@ -108,7 +117,17 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         rotary_embedding,
     ),
     "ai.onnx.ml": (features, linear_models, support_vectors, trees),
-    OWN_DOMAIN: (boxes, dequantized_products, look_up, onnxruntime_normalisation, picture, sound, storage, tokens),
+    OWN_DOMAIN: (
+        boxes,
+        dequantized_products,
+        look_up,
+        onnxruntime_activation,
+        onnxruntime_normalisation,
+        picture,
+        sound,
+        storage,
+        tokens,
+    ),
 }
 """By domain ("" for ai.onnx), the files that define its operators."""
 

@@ -20,6 +20,15 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "softplus": ("ParametricSoftplus", {"alpha": 1.25, "beta": 0.75}),
     "scale": ("Scale", {"scale": 3.0}),
     "tanh": ("ScaledTanh", {"alpha": 2.0, "beta": 0.5}),
+    "threshold": ("ThresholdedRelu", {"alpha": 0.5}),
+    "threshold of 1": ("ThresholdedRelu", {}),
+}
+
+
+NORMALISATIONS: dict[str, dict[str, Any]] = {
+    "by channel": {},
+    "across channels": {"across_channels": 1},
+    "means alone": {"normalize_variance": 0},
 }
 
 
@@ -43,6 +52,13 @@ def made(op: str, opset: int, **attributes: Any) -> onnx.ModelProto:
 def test_results_are_onnxruntime_s(case: str, opset: int) -> None:
     op, attributes = CASES[case]
     model, feeds = made(op, opset, **attributes), {"x": random((2, 3, 6, 7))}
+    assert_close(webnn_compile.compile(model).run(feeds), onnxruntime_results(model, feeds))
+
+
+@pytest.mark.parametrize("opset", [6, 8])
+@pytest.mark.parametrize("name", NORMALISATIONS)
+def test_normalisations_are_onnxruntime_s(name: str, opset: int) -> None:
+    model, feeds = made("MeanVarianceNormalization", opset, **NORMALISATIONS[name]), {"x": random((2, 3, 6, 7))}
     assert_close(webnn_compile.compile(model).run(feeds), onnxruntime_results(model, feeds))
 
 

@@ -36,6 +36,13 @@ CASES: dict[str, tuple[list[onnx.NodeProto], list[int | str], Weights, int, Call
         1,
         lambda x: np.maximum(x, 0) + CHANNELS,
     ),
+    "a bias behind an operator that has no schema": (
+        [node("ThresholdedRelu", ["x"], ["a"], alpha=0.25), node("Add", ["a", "b"], ["y"], broadcast=1, axis=1)],
+        [2, 3, 2, 4],
+        {"b": B},
+        6,
+        lambda x: np.where(x > 0.25, x, 0) + CHANNELS,
+    ),
     "a factor along the last axes": (
         [node("Mul", ["x", "m"], ["y"], broadcast=1)],
         [2, 3, 4, 5],

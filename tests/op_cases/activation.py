@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from op_cases._arrays import SPECIAL, WIDE, Arrays
-from op_table import Case
+from op_table import Case, reference
+from webnn_compile.ops.call import OWN_DOMAIN
 
 a = Arrays(2)
 
@@ -25,6 +28,13 @@ PLAIN = (
     "Shrink",
 )
 SINCE = {"Celu": 12, "HardSwish": 14, "ThresholdedRelu": 10, "Gelu": 20, "Mish": 18, "Shrink": 9, "Swish": 24}
+
+
+def _before_opset_10(alpha: float) -> Case:
+    """The operator that onnxruntime had before ONNX: the importer moves it to the compiler's own."""
+    case = Case(f"thresholdedrelu-before-opset-10-{alpha}", "ThresholdedRelu", (SPECIAL,), {"alpha": alpha}, 9)
+    return replace(case, domain=OWN_DOMAIN, expected=tuple(reference(case)))
+
 
 CASES = [
     *(Case(f"{op.lower()}-default", op, (a.uniform(-4, 4, 3, 5),)) for op in PLAIN),
@@ -54,6 +64,8 @@ CASES = [
     Case("celu-alpha", "Celu", (a.normal(3, 5),), {"alpha": 2.0}),
     Case("hardsigmoid-attributes", "HardSigmoid", (a.uniform(-4, 4, 3, 5),), {"alpha": 0.5, "beta": 0.25}),
     Case("thresholdedrelu-alpha", "ThresholdedRelu", (a.normal(3, 5),), {"alpha": 0.2}),
+    _before_opset_10(0.5),
+    _before_opset_10(-0.5),
     Case("gelu-none", "Gelu", (a.normal(3, 5),), {"approximate": "none"}, opset=20),
     Case("gelu-tanh", "Gelu", (a.uniform(-6, 6, 3, 5),), {"approximate": "tanh"}, opset=20),
     Case("gelu-tanh-wide", "Gelu", (WIDE,), {"approximate": "tanh"}),

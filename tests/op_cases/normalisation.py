@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from op_cases._arrays import Arrays
-from op_table import Array, Case
+from op_table import Array, Case, reference
+from webnn_compile.ops.call import OWN_DOMAIN
 
 _a = Arrays(23)
 _x = _a.normal
@@ -110,10 +113,23 @@ _LP = [
     Case("lpnorm-zeros", "LpNormalization", (_zeros,), {"p": 2, "axis": -1}),
 ]
 
+
+def _before_opset_9(id: str, *shape: int, across: int = 0, scaled: int = 1) -> Case:
+    """The operator that onnxruntime had before ONNX: the importer moves it to the compiler's own."""
+    attributes = {"across_channels": across, "normalize_variance": scaled}
+    case = Case(f"mvn-before-opset-9{id}", "MeanVarianceNormalization", (_x(*shape),), attributes, 8)
+    return replace(case, domain=OWN_DOMAIN, expected=tuple(reference(case)))
+
+
 _MVN = [
     Case("mvn", "MeanVarianceNormalization", (_x(2, 3, 4, 5),)),
     Case("mvn-axes", "MeanVarianceNormalization", (_x(2, 3, 4),), {"axes": [-1, 1]}),
     Case("mvn-opset-9", "MeanVarianceNormalization", (_x(2, 3, 4, 5),), {"axes": [2, 3]}, opset=9),
+    _before_opset_9("", 2, 3, 4, 5),
+    _before_opset_9("-across-channels", 2, 3, 4, 5, across=1),
+    _before_opset_9("-means", 2, 3, 4, 5, scaled=0),
+    _before_opset_9("-3d", 2, 3, 4),
+    _before_opset_9("-5d-across-channels", 2, 3, 2, 2, 3, across=1),
 ]
 
 CASES = [*_BATCH, *_INSTANCE, *_GROUP, *_LAYER, *_LRN, *_LP, *_MVN]

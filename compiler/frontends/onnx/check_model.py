@@ -58,7 +58,7 @@ def _mark_unknown(nodes: Iterable[onnx.NodeProto], imports: MutableSequence[onnx
         if not node.domain and not onnx.defs.has(node.op_type, max_inclusive_version=version):
             node.domain = OWN_DOMAIN if node.op_type in OF_ONNXRUNTIME else NOT_IN_OPSET
             unknown[node.domain] = None
-    imports.extend(helper.make_opsetid(domain, 1) for domain in unknown)
+    imports.extend(helper.make_opsetid(domain, 1) for domain in unknown if all(domain != i.domain for i in imports))
 
 
 def _check_imports(imports: Iterable[onnx.OperatorSetIdProto], source: Source) -> None:

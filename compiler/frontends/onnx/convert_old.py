@@ -10,6 +10,7 @@ import onnx
 from onnx import helper, numpy_helper, version_converter
 
 from ...errors import InputError, UnsupportedError
+from ...ops.call import OWN_DOMAIN
 from .check_model import OLDEST_OPSET
 from .read_model import Source
 from .separate_weights import Weights
@@ -109,7 +110,8 @@ def _ranks(model: onnx.ModelProto) -> Ranks:
         i.version = OLDEST_OPSET if i.domain in ("", "ai.onnx") else i.version
     for node in copy.graph.node:
         rewrite = _REWRITES.get(node.op_type)
-        if rewrite is _broadcast:  # the result is like the first operand
+        if rewrite is _broadcast or node.domain == OWN_DOMAIN:  # the result is like the first operand
+            node.domain = ""
             node.op_type = "Identity"
             del node.input[1:], node.attribute[:]
         elif node.op_type == "Reshape" and len(node.input) == 1:

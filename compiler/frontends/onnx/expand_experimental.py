@@ -1,4 +1,5 @@
-"""Experimental operators of ONNX before opset 10, which no schema has any more, by the operators that define them."""
+"""Experimental operators of ONNX before opset 10, of which no schema is left: by the operators that define them, or by
+definitions of our own."""
 
 from __future__ import annotations
 
@@ -11,22 +12,31 @@ from onnx import helper, numpy_helper
 
 from ...errors import InputError
 from ...graph.names import Names
-from .check_model import OLDEST_OPSET
+from ...ops.call import OWN_DOMAIN
+from .check_model import OLDEST_OPSET, all_nodes
 from .read_model import Source
 
 _REMOVED_IN = 10
 """The opset from which on onnxruntime has none of them, either."""
 
+_DEFINED_FROM = {"MeanVarianceNormalization": 9, "ThresholdedRelu": 10}
+"""Operators of which ONNX has a schema from this opset on; before, the importer moves them to OWN_DOMAIN."""
+
 _TO_THE_END = 2**31 - 1
 
 
 def expand_experimental(skeleton: onnx.ModelProto, source: Source) -> None:
-    """Replaces Affine, Crop, ImageScaler, ParametricSoftplus, Scale and ScaledTanh of float32 in the main graph.
+    """Replaces Affine, Crop, ImageScaler, ParametricSoftplus, Scale and ScaledTanh of float32 in the main graph; moves
+    MeanVarianceNormalization and ThresholdedRelu to OWN_DOMAIN.
 
     Raises InputError for attributes that are not theirs.
     """
     opset = next((i.version for i in skeleton.opset_import if i.domain in ("", "ai.onnx")), _REMOVED_IN)
     graph = skeleton.graph
+    moved = [n for n in all_nodes(graph.node) if _is_onnx_s(n) and opset < _DEFINED_FROM.get(n.op_type, 0)]
+    for node in moved:
+        node.domain = OWN_DOMAIN
+    skeleton.opset_import.extend([helper.make_opsetid(OWN_DOMAIN, 1)] if moved else [])
     if opset >= _REMOVED_IN or not any(_is_experimental(node) for node in graph.node):
         return
     names = Names(o for node in graph.node for o in (*node.input, *node.output))
@@ -45,7 +55,11 @@ def expand_experimental(skeleton: onnx.ModelProto, source: Source) -> None:
 
 
 def _is_experimental(node: onnx.NodeProto) -> bool:
-    return node.domain in ("", "ai.onnx") and node.op_type in _EXPANSIONS and len(node.input) == len(node.output) == 1
+    return _is_onnx_s(node) and node.op_type in _EXPANSIONS and len(node.input) == len(node.output) == 1
+
+
+def _is_onnx_s(node: onnx.NodeProto) -> bool:
+    return node.domain in ("", "ai.onnx")
 
 
 class _Expansion:

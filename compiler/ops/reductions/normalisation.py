@@ -148,8 +148,12 @@ def group_normalization(call: Call) -> Tensor:
 
 def mean_variance_normalization(call: Call) -> Tensor:
     """ONNX MeanVarianceNormalization: along `axes`, default all but the channels."""
+    return standardized(call, tuple(sorted(many_axes(call, call.attribute("axes", (0, 2, 3)), call.input(0).rank))))
+
+
+def standardized(call: Call, axes: tuple[int, ...], *, scaled: bool = True) -> Tensor:
+    """The first input less its mean along `axes`, and where `scaled` divided by the standard deviation."""
     x = call.input(0)
-    axes = tuple(sorted(many_axes(call, call.attribute("axes", (0, 2, 3)), x.rank)))
     mean, variance = moments(call.name, x.shape, axes, (x,), lambda *i: x[i])
     deviation = compute(
         f"{call.name}.deviation", variance.shape, (variance,), lambda *i: unary("sqrt", variance[i]) + 1e-9
@@ -157,9 +161,10 @@ def mean_variance_normalization(call: Call) -> Tensor:
 
     def body(*i: Expr) -> Expr:
         own = without(i, axes)
-        return (x[i] - mean[own]) / deviation[own]
+        difference = x[i] - mean[own]
+        return difference / deviation[own] if scaled else difference
 
-    return compute(call.name, x.shape, (x, mean, deviation), body)
+    return compute(call.name, x.shape, (x, mean, deviation) if scaled else (x, mean), body)
 
 
 def lrn(call: Call) -> Tensor:

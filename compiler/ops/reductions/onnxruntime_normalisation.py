@@ -1,5 +1,5 @@
-"""Normalisations that onnxruntime has in the default domain, beside ONNX's: the importer moves them to the domain of
-operators of its own."""
+"""Normalisations that onnxruntime has in the default domain, beside ONNX's or in opsets before these: the importer
+moves them to the domain of operators of its own."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ..broadcast import spread_input
 from ..call import Call
 from ..elementwise.casting import onnx_dtype
 from .layer_normalisation import layer_normalization, rms_normalized
+from .normalisation import standardized
 
 
 def _simplified_layer_normalization(call: Call) -> tuple[Tensor, ...]:
@@ -21,7 +22,15 @@ def _simplified_layer_normalization(call: Call) -> tuple[Tensor, ...]:
     return rms_normalized(call.name, x, scale, axis, call.attribute("epsilon", 1e-5), stash)
 
 
-OPERATORS: dict[str, Callable[[Call], tuple[Tensor, ...]]] = {
+def _mean_variance_normalization(call: Call) -> Tensor:
+    """That of opsets before 9: along the batch, height and width, and `across_channels` along these, too."""
+    rank, across = call.input(0).rank, call.flag("across_channels", 0)
+    axes = tuple(d for d in range(min(rank, 4)) if d != 1 or across)
+    return standardized(call, axes, scaled=call.flag("normalize_variance", 1))
+
+
+OPERATORS: dict[str, Callable[[Call], Tensor | tuple[Tensor, ...]]] = {
     "LayerNormalization": layer_normalization,
+    "MeanVarianceNormalization": _mean_variance_normalization,
     "SimplifiedLayerNormalization": _simplified_layer_normalization,
 }
