@@ -57,6 +57,52 @@ CASES: dict[str, tuple[list[onnx.NodeProto], list[int | str], Weights, int, Call
         4,
         lambda x: x.reshape(len(x), 3, -1) - B[:, None],
     ),
+    "slopes of channels": (
+        [node("PRelu", ["x", "b"], ["y"], consumed_inputs=[0])],
+        [2, 3, 2, 4],
+        {"b": B},
+        1,
+        lambda x: np.where(x < 0, x * CHANNELS, x),
+    ),
+    "parts by an operand": (
+        [node("Split", ["x", "lengths"], ["a", "c"], axis=1), node("Neg", ["c"], ["y"])],
+        [2, 5],
+        {"lengths": np.asarray([2, 3], np.float32)},
+        1,
+        lambda x: -x[:, 2:],
+    ),
+    "parts by an attribute": (
+        [node("Split", ["x"], ["a", "c"], axis=1, split=[1, 4]), node("Neg", ["c"], ["y"])],
+        [2, 5],
+        {},
+        1,
+        lambda x: -x[:, 1:],
+    ),
+    "repeats along an axis": (
+        [
+            node("Constant", [], ["axis"], value=numpy_helper.from_array(np.asarray([1], np.float32))),
+            node("Tile", ["x", "tiles", "axis"], ["a"]),
+            node("Add", ["a", "b"], ["y"], broadcast=1, axis=0),
+        ],
+        [3, 2, 4],
+        {"tiles": np.asarray([3], np.float32), "b": B},
+        5,
+        lambda x: np.tile(x, [1, 3, 1]) + B[:, None, None],
+    ),
+    "a norm of pixels": (
+        [node("LpPool", ["x"], ["y"], kernel_shape=[2, 2], p=1.0)],
+        [1, 2, 2, 3],
+        {},
+        1,
+        lambda x: sum(np.abs(x[:, :, i : i + 1, j : j + 2]) for i in (0, 1) for j in (0, 1)),
+    ),
+    "a norm of all pixels": (
+        [node("GlobalLpPool", ["x"], ["y"], p=2.0)],
+        [1, 2, 2, 3],
+        {},
+        1,
+        lambda x: np.sqrt((x * x).sum((2, 3), keepdims=True)),
+    ),
     "types by name": (
         [node("Cast", ["x"], ["i"], to="INT32"), node("Cast", ["i"], ["y"], to="FLOAT")],
         [2, 3, 2, 4],
@@ -96,6 +142,19 @@ def test_operators_of_old_opsets(name: str) -> None:
     for n in (1, 3):
         x = random([n if d == "n" else d for d in shape])
         assert_close(compiled.run({"x": x}), {"y": reference(x).astype(np.float32)})
+
+
+@pytest.mark.parametrize(
+    ("nodes", "reason"),
+    [
+        ([node("LpPool", ["x"], ["y"], kernel_shape=[2, 2], p=1.5)], "attribute p=1.5 of LpPool is no whole number"),
+        ([node("Split", ["x", "x"], ["y", "z"], axis=1)], "'x' is not a constant of few elements"),
+        ([node("Mystery", ["x"], ["a"]), node("PRelu", ["a", "b"], ["y"])], "the rank of 'a' is not known"),
+    ],
+)
+def test_what_is_not_converted(nodes: list[onnx.NodeProto], reason: str) -> None:
+    with pytest.raises(webnn_compile.UnsupportedError, match=f"onnx.version_converter does not convert it .*{reason}"):
+        webnn_compile.compile(old(nodes, [2, 3, 4, 4], {"b": B}, 1))
 
 
 def test_a_recurrent_layer() -> None:

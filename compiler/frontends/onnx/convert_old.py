@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
@@ -84,12 +85,16 @@ def _with_numbers(graph: onnx.GraphProto) -> None:
 
 def _rewrite(model: onnx.ModelProto) -> None:
     """Nodes that the converter has no rule for, or a wrong one, as they are in opset 7 and in the domain _ASIDE."""
-    ranks = _ranks(model)
+    constants = {n.output[0]: a.t for n in model.graph.node if n.op_type == "Constant" for a in n.attribute}
+    constants |= {t.name: t for t in model.graph.initializer}
+    known = Known(_ranks(model, constants), constants)
     nodes: list[onnx.NodeProto] = []
     for node in model.graph.node:
         if node.domain in ("", "ai.onnx") and node.op_type in _REWRITES:
-            nodes += _REWRITES[node.op_type](node, ranks)
-            nodes[-1].domain = _ASIDE
+            rewritten = _REWRITES[node.op_type](node, known)
+            for made in rewritten:
+                made.domain = _ASIDE
+            nodes += rewritten
         else:
             nodes.append(node)
     kept = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
@@ -99,10 +104,28 @@ def _rewrite(model: onnx.ModelProto) -> None:
 
 
 Rewritten = list[onnx.NodeProto]
-Ranks = Mapping[str, int]
 
 
-def _ranks(model: onnx.ModelProto) -> Ranks:
+@dataclass(frozen=True)
+class Known:
+    """The numbers of dimensions, and the tensors of small constants, by name."""
+
+    ranks: Mapping[str, int]
+    constants: Mapping[str, onnx.TensorProto]
+
+    def rank(self, name: str) -> int:
+        if name not in self.ranks:
+            raise ValueError(f"the rank of {name!r} is not known")
+        return self.ranks[name]
+
+    def integers(self, name: str) -> list[int]:
+        """The elements of a constant, which the first versions of operators have as floats."""
+        if name not in self.constants:
+            raise ValueError(f"{name!r} is not a constant of few elements")
+        return [int(n) for n in numpy_helper.to_array(self.constants[name]).reshape(-1)]
+
+
+def _ranks(model: onnx.ModelProto, constants: Mapping[str, onnx.TensorProto]) -> Mapping[str, int]:
     """The numbers of dimensions, by the inference of newer operators: old ones have none."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
@@ -110,7 +133,7 @@ def _ranks(model: onnx.ModelProto) -> Ranks:
         i.version = OLDEST_OPSET if i.domain in ("", "ai.onnx") else i.version
     for node in copy.graph.node:
         rewrite = _REWRITES.get(node.op_type)
-        if rewrite is _broadcast or node.domain == OWN_DOMAIN:  # the result is like the first operand
+        if rewrite in (_broadcast, _prelu, _tile) or node.domain == OWN_DOMAIN:  # the result is like the first operand
             node.domain = ""
             node.op_type = "Identity"
             del node.input[1:], node.attribute[:]
@@ -119,32 +142,41 @@ def _ranks(model: onnx.ModelProto) -> Ranks:
             node.input.append(f"{node.output[0]}.shape")
             copy.graph.initializer.append(numpy_helper.from_array(np.asarray(shape, np.int64), node.input[1]))
         elif rewrite is not None:
-            rewrite(node, {})
+            rewrite(node, Known({}, constants))
     typed = onnx.shape_inference.infer_shapes(copy).graph
     values = (*typed.input, *typed.value_info, *typed.output)
     ranks = {v.name: len(v.type.tensor_type.shape.dim) for v in values if v.type.tensor_type.HasField("shape")}
     return {**ranks, **{t.name: len(t.dims) for t in model.graph.initializer}}
 
 
-def _broadcast(node: onnx.NodeProto, ranks: Ranks) -> Rewritten:
+def _broadcast(node: onnx.NodeProto, known: Known) -> Rewritten:
     """Add(a, b, axis=1, broadcast=1)   ->   Add(a, Unsqueeze(b)): the dimensions of b are those of a from `axis` on."""
     integers = {a.name: a.i for a in node.attribute}
     _without(node, "axis", "broadcast", "consumed_inputs")
     a, b = node.input
     if not integers.get("broadcast") or "axis" not in integers:
         return [node]
-    if a not in ranks or b not in ranks:
-        raise ValueError(f"{node.op_type} of {a!r} and {b!r} broadcasts, and their ranks are not known")
-    behind = ranks[a] - integers["axis"] % ranks[a] - ranks[b]
+    return _spread(node, known.rank(a) - integers["axis"] % known.rank(a) - known.rank(b), known)
+
+
+def _prelu(node: onnx.NodeProto, known: Known) -> Rewritten:
+    """PRelu(x, slope)   ->   PRelu(x, Unsqueeze(slope)): the slopes are those of channels."""
+    _without(node, "consumed_inputs")
+    x, slope = node.input
+    return _spread(node, known.rank(x) - 2 if known.rank(slope) == 1 else 0, known)
+
+
+def _spread(node: onnx.NodeProto, behind: int, known: Known) -> Rewritten:
+    """The node with so many dimensions of extent 1 behind those of its second operand."""
     if behind <= 0:
         return [node]
+    b = node.input[1]
     spread = f"{node.output[0]}.{b}"
-    axes = [ranks[b] + d for d in range(behind)]
     node.input[1] = spread
-    return [helper.make_node("Unsqueeze", [b], [spread], axes=axes), node]
+    return [helper.make_node("Unsqueeze", [b], [spread], axes=[known.rank(b) + d for d in range(behind)]), node]
 
 
-def _cast(node: onnx.NodeProto, _: Ranks) -> Rewritten:
+def _cast(node: onnx.NodeProto, _: Known) -> Rewritten:
     """to="FLOAT"   ->   to=1"""
     for a in node.attribute:
         if a.name == "to" and a.type == onnx.AttributeProto.STRING:
@@ -152,14 +184,47 @@ def _cast(node: onnx.NodeProto, _: Ranks) -> Rewritten:
     return [node]
 
 
-def _pad(node: onnx.NodeProto, _: Ranks) -> Rewritten:
+def _pad(node: onnx.NodeProto, _: Known) -> Rewritten:
     """paddings=...   ->   pads=..."""
     for a in node.attribute:
         a.name = "pads" if a.name == "paddings" else a.name
     return [node]
 
 
-def _recurrent(node: onnx.NodeProto, _: Ranks) -> Rewritten:
+def _norm(node: onnx.NodeProto, _: Known) -> Rewritten:
+    """p=2.0   ->   p=2"""
+    for a in node.attribute:
+        if a.name == "p" and a.type == onnx.AttributeProto.FLOAT:
+            if not a.f.is_integer():
+                raise ValueError(f"attribute p={a.f:g} of {node.op_type} is no whole number")
+            a.CopyFrom(helper.make_attribute("p", int(a.f)))
+    return [node]
+
+
+def _split(node: onnx.NodeProto, known: Known) -> Rewritten:
+    """Split(x, lengths)   ->   Split(x, split=[...])"""
+    if len(node.input) > 1:
+        _without(node, "split")
+        node.attribute.append(helper.make_attribute("split", known.integers(node.input[1])))
+        del node.input[1:]
+    return [node]
+
+
+def _tile(node: onnx.NodeProto, known: Known) -> Rewritten:
+    """Tile(x, tiles, axis)   ->   Tile(x, [1, ..., tiles, ..., 1])"""
+    if len(node.input) != 3:
+        return [node]
+    x, *counts = node.input
+    (tiles,), (axis,) = map(known.integers, counts)
+    repeats = np.ones(known.rank(x), np.int64)
+    repeats[axis] = tiles
+    name = f"{node.output[0]}.repeats"
+    del node.input[1:]
+    node.input.append(name)
+    return [helper.make_node("Constant", [], [name], value=numpy_helper.from_array(repeats)), node]
+
+
+def _recurrent(node: onnx.NodeProto, _: Known) -> Rewritten:
     """Without output_sequence: whether there is a first output says the same."""
     _without(node, "output_sequence")
     return [node]
@@ -171,10 +236,14 @@ def _without(node: onnx.NodeProto, *names: str) -> None:
     node.attribute.extend(kept)
 
 
-_REWRITES: Mapping[str, Callable[[onnx.NodeProto, Ranks], Rewritten]] = {
+_REWRITES: Mapping[str, Callable[[onnx.NodeProto, Known], Rewritten]] = {
     **dict.fromkeys(("Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "Pow", "Sub", "Xor"), _broadcast),
     **dict.fromkeys(("GRU", "LSTM", "RNN"), _recurrent),
+    **dict.fromkeys(("GlobalLpPool", "LpPool"), _norm),
     "Cast": _cast,
+    "PRelu": _prelu,
     "Pad": _pad,
+    "Split": _split,
+    "Tile": _tile,
 }
 """From the first versions of an operator to that of opset 7."""
