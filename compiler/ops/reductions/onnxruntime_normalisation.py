@@ -23,7 +23,7 @@ def _simplified_layer_normalization(call: Call) -> tuple[Tensor, ...]:
 
 
 def _mean_variance_normalization(call: Call) -> Tensor:
-    """That of opsets before 9: along the batch, height and width, and `across_channels` along these, too."""
+    """MeanVarianceNormalization before opset 9: along batch, height and width, and by an attribute channels, too."""
     rank, across = call.input(0).rank, call.flag("across_channels", 0)
     axes = tuple(d for d in range(min(rank, 4)) if d != 1 or across)
     return standardized(call, axes, scaled=call.flag("normalize_variance", 1))
