@@ -152,6 +152,32 @@ def test_transparent_pictures_are_over_white(page: Page, site: Site, folder: Pat
         assert np.abs(np.array(elements, np.float32) - want).max() <= 3 / 255 / 0.22, kind
 
 
+@pytest.mark.parametrize("backend", ["wasm", "webgl", "webgpu"])
+def test_pictures_of_which_browsers_make_no_bitmap(page: Page, site: Site, backend: str) -> None:
+    """A drawing without a size of its own, which the browser gives it, and a canvas without a context."""
+    open_page(page, site, "bundles.html?bundle")
+    need_backend(page, backend)
+    script = """
+      const image = new Image();
+      const rectangle = '<rect width="4" height="3" fill="#1478dc"/>';
+      const drawing = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 4 3">${rectangle}</svg>`;
+      image.src = `data:image/svg+xml,${encodeURIComponent(drawing)}`;
+      await image.decode();
+      const model = await bundle.load({ backend: argument });
+      const taken = { empty: new OffscreenCanvas(30, 20), ...(image.naturalWidth && { image }) };
+      const results = {};
+      for (const [kind, x] of Object.entries(taken)) results[kind] = [...(await model.run({ x })).y];
+      await model.dispose();
+      return results;
+    """
+    results = value(page, script, backend)
+    colours = {"empty": (255, 255, 255), "image": (20, 120, 220)}
+    assert "image" in results or browser_name(page) == "firefox"
+    for kind, elements in results.items():
+        want = prepare(Image.new("RGB", (400, 300), colours[kind]), target()).ravel()
+        np.testing.assert_allclose(np.array(elements, np.float32), want, atol=1e-5, err_msg=kind)
+
+
 def test_inputs_say_that_they_take_pictures(page: Page, site: Site) -> None:
     open_page(page, site, "bundles.html?bundle")
     inputs = value(

@@ -80,11 +80,11 @@ function pixelsOf(label, value, most, onDevice) {
     const [width, height] = sizeOf(label, kind, value);
     if (!onDevice || Math.max(width, height) > most) return reduced(drawn(label, kind, value), most);
     if (kind === 'ImageBitmap') return { data: value, shape: [height, width] };
-    return createImageBitmap(value, PREMULTIPLIED).then((data) => ({
-      data,
-      shape: [data.height, data.width],
-      made: true,
-    }));
+    // Of a picture without a size of its own (SVG), or of a canvas without a context, no bitmap is made: a canvas draws it.
+    return createImageBitmap(value, PREMULTIPLIED).then(
+      (data) => ({ data, shape: [data.height, data.width], made: true }),
+      () => /** @type {Pixels} */ (pixelsOf(label, value, most, false)),
+    );
   }
   if (kind === 'an object' && bytes.includes(kindOf(value.data))) {
     const [height, width, ...more] = Array.isArray(value.shape) ? value.shape : [];
