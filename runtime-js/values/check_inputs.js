@@ -113,7 +113,12 @@ export function checkInputs(specs, inputs, where, dimensions = [], sizes = undef
       checkNames(`input ${name}`, one, ['data', 'shape'], 'property');
       value = one.data;
     }
-    const kind = kindOf(value);
+    let kind = kindOf(value);
+    try {
+      value?.keys?.(); // an array whose buffer was transferred throws; its length would be 0
+    } catch {
+      kind = 'a detached array';
+    }
     const array = elementOf(spec.dtype).arrays.includes(kind);
     if (!array && !onDevice.includes(kind))
       throw new TypeError(`input ${name}: expected ${describe(spec)}, got ${kind}`);

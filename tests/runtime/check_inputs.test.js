@@ -72,3 +72,13 @@ test('what only says that it is an array, or is on the device, is an object', ()
     });
   }
 });
+
+test('an array without its buffer says so, and is not taken for one of no elements', () => {
+  const empty = [{ name: 'x', dtype: 'int64', shape: [0] }];
+  const lost = new BigInt64Array(4);
+  structuredClone(lost, { transfer: [lost.buffer] });
+  const message = 'input "x": expected a BigInt64Array of length 0 (int64, shape [0]), got a detached array';
+  assert.throws(() => checkInputs(empty, { x: lost }), { name: 'TypeError', message });
+  assert.throws(() => checkInputs(empty, { x: { data: lost, shape: [0] } }), { name: 'TypeError', message });
+  assert.equal(checkInputs(empty, { x: new BigInt64Array(0) }).values.length, 1);
+});
