@@ -1,4 +1,11 @@
-"""IR as text, for dumps, messages and keys. Names are made unique here; equal text means equal kernels."""
+"""IR as text, for dumps, messages and keys. Names are made unique here; equal text means equal kernels.
+
+Expressions are graphs: as a tree, one of nested mathematical functions has millions of nodes. A part of more than
+LONGEST characters is therefore printed once in a statement, ahead of it:
+
+    let $1 = ...
+    y[i] = (($1 * $1) + x[i])
+"""
 
 from __future__ import annotations
 
@@ -35,6 +42,8 @@ from .pointers import Advancing, Opaque, PointTo
 from .reduction import Reduce
 from .unlikely import Unlikely
 
+LONGEST = 160
+"""Characters of an operand; a longer one has a name. Text depends on the tree alone, not on which nodes are shared."""
 INFIX = {"and": "&", "or": "|", "xor": "^", "shl": "<<", "shr": ">>"}
 
 
@@ -57,24 +66,47 @@ def print_kernel(kernel: Kernel, *, named: bool = True) -> str:
 
 def print_node(node: Node) -> str:
     """An expression or statement as text."""
+    if not isinstance(node, Expr):
+        return _Printer().stmt(node, 0)
+    text, parts = print_expression(node)
+    return f"{text} where {', '.join(parts)}" if parts else text
+
+
+def print_expression(e: Expr) -> tuple[str, list[str]]:
+    """An expression as text, and the definitions of the names in it: `$1 = ...`, innermost first."""
     p = _Printer()
-    return p.expr(node) if isinstance(node, Expr) else p.stmt(node, 0)
+    return p.whole(e), p.parts
 
 
 class _Printer:
+    """`parts` are the definitions that the line to be printed next needs, innermost first."""
+
     def __init__(self) -> None:
+        self.parts: list[str] = []
         self._names: dict[object, str] = {}
-        self._used: set[str] = set()
+        self._used: dict[str, int] = {}
+        self._texts: dict[int, str] = {}
+        self._parts: dict[str, str] = {}
+        self._count = 0
 
     def _name(self, key: object, stem: str) -> str:
         if key not in self._names:
-            name, n = stem, 1
+            name, n = stem, self._used.get(stem, 0)
             while name in self._used:
                 n += 1
                 name = f"{stem}.{n}"
             self._names[key] = name
-            self._used.add(name)
+            self._used[stem] = max(n, 1)
+            self._used[name] = 1
         return self._names[key]
+
+    def _line(self, pad: str, text: str) -> str:
+        """A line, after the definitions that it needs; the next one, before which memory may change, has its own."""
+        lines = [f"{pad}let {part}\n" for part in self.parts]
+        self.parts = []
+        self._texts.clear()
+        self._parts.clear()
+        return f"{''.join(lines)}{pad}{text}\n"
 
     def buffer(self, b: Buffer, named: bool = True) -> str:
         return self._name(b, b.name if named else "p")
@@ -88,6 +120,27 @@ class _Printer:
         return f"{self.expr(v)} < {end}"
 
     def expr(self, e: Expr) -> str:
+        """An operand: its text, or its name where that is long."""
+        if isinstance(e, Const | Var):
+            return self.whole(e)
+        text = self._texts.get(id(e))
+        if text is None:
+            text = self.whole(e)
+            if len(text) > LONGEST:
+                text = self._part(text)
+            self._texts[id(e)] = text
+        return text
+
+    def _part(self, text: str) -> str:
+        """The name of a part of the line; equal parts have one."""
+        if text not in self._parts:
+            self._count += 1
+            self._parts[text] = f"${self._count}"
+            self.parts.append(f"{self._parts[text]} = {text}")
+        return self._parts[text]
+
+    def whole(self, e: Expr) -> str:
+        """An expression, whatever its length, of operands."""
         match e:
             case Const(value, dtype):
                 suffix = {"int32": "", "bool": ""}.get(dtype.name, f":{dtype}")
@@ -136,10 +189,10 @@ class _Printer:
         match s:
             case For(var, body, kind, parallel):
                 tags = ("" if kind is LoopKind.SERIAL else f" {kind.value}") + ("" if parallel else " reduce")
-                return f"{pad}for {self.loop(var)}{tags}:\n{self.stmt(body, depth + 1)}"
+                return self._line(pad, f"for {self.loop(var)}{tags}:") + self.stmt(body, depth + 1)
             case Store(buffer, indices, value):
                 target = f"{self.buffer(buffer)}[{', '.join(map(self.expr, indices))}]"
-                return f"{pad}{target} = {self.expr(value)}\n"
+                return self._line(pad, f"{target} = {self.whole(value)}")
             case Alloc(buffer, body):
                 what = f"{buffer.scope.value} {self.buffer(buffer)}: {buffer.dtype}{list(buffer.shape)}"
                 return f"{pad}{what}\n{self.stmt(body, depth)}"
@@ -150,24 +203,26 @@ class _Printer:
             case Tensorized(intrinsic, body):
                 return f"{pad}{intrinsic.name}:\n{self.stmt(body, depth + 1)}"
             case If(cond, body):
-                return f"{pad}if {self.expr(cond)}:\n{self.stmt(body, depth + 1)}"
+                return self._line(pad, f"if {self.whole(cond)}:") + self.stmt(body, depth + 1)
             case Barrier():
                 return f"{pad}barrier\n"
             case HoistedConstants(constants, body):
-                return f"{pad}with {', '.join(map(self.expr, constants))}:\n{self.stmt(body, depth + 1)}"
+                head = self._line(pad, f"with {', '.join(map(self.expr, constants))}:")
+                return head + self.stmt(body, depth + 1)
             case Call(body, params, pointers, numbers):
                 arguments = [f"{self.buffer(b)} = {self.pointer(p)}" for b, p in zip(params, pointers, strict=True)]
-                return f"{pad}call({', '.join([*arguments, *map(self.expr, numbers)])}):\n{self.stmt(body, depth + 1)}"
+                head = self._line(pad, f"call({', '.join([*arguments, *map(self.expr, numbers)])}):")
+                return head + self.stmt(body, depth + 1)
             case UnrolledInOrder(iterations, sums, advances):
                 past = [*map(self.expr, sums), *(f"{self.pointer(a.pointer)} += {a.step}" for a in advances)]
-                texts = [self.stmt(x, depth + 1) for x in iterations]
-                return f"{pad}in order, past {', '.join(past)}:\n" + f"{pad}then:\n".join(texts)
+                head = self._line(pad, f"in order, past {', '.join(past)}:")
+                return head + f"{pad}then:\n".join(self.stmt(x, depth + 1) for x in iterations)
             case PointTo(pointer, address, body, opaque):
                 at = f"{'opaque ' if opaque else ''}{self.pointer(address)}"
-                return f"{pad}{self.buffer(pointer)} = {at}\n{self.stmt(body, depth)}"
+                return self._line(pad, f"{self.buffer(pointer)} = {at}") + self.stmt(body, depth)
             case Advancing(pointers, body):
-                steps = [f"{pad}{self.buffer(p.pointer)} from {self.pointer(p.start)} by {p.step}\n" for p in pointers]
-                return "".join(steps) + self.stmt(body, depth)
+                steps = [f"{self.buffer(p.pointer)} from {self.pointer(p.start)} by {p.step}" for p in pointers]
+                return self._line(pad, f"\n{pad}".join(steps)) + self.stmt(body, depth)
             case Opaque(elements):
-                return f"{pad}opaque {', '.join(map(self.expr, elements))}\n"
+                return self._line(pad, f"opaque {', '.join(map(self.expr, elements))}")
         raise AssertionError(f"not a statement: {s!r}")

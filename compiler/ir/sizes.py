@@ -13,7 +13,7 @@ from .construct import maximum, minimum
 from .evaluate_expression import Evaluators, State
 from .facts import decide, range_of
 from .nodes import Const, Expr, ExprLike, Node, Scalar
-from .printer import print_node
+from .printer import print_expression, print_node
 from .rewrite import walk
 from .simplify import simplify_expr
 
@@ -141,11 +141,13 @@ def text_of(n: Size) -> str:
     """A size as messages show it."""
     if isinstance(n, int):
         return str(n)
-    text = print_node(n)
+    text, parts = print_expression(n)
+    text = text[1:-1] if text.startswith("(") else text
+    text = f"{text} where {', '.join(parts)}" if parts else text
     for s in scalars_of(n):  # the scalar rows/8 of a dimension that comes in multiples of 8
         name, _, multiple = s.name.rpartition("/")
         text = re.sub(rf"\(?{re.escape(s.name)} \* {multiple}\b\)?", name, text) if multiple.isdigit() else text
-    return text[1:-1] if text.startswith("(") else text
+    return text
 
 
 def value_of(n: Size, scalars: Mapping[Scalar, int]) -> int:

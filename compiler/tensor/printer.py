@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ..ir.layout import Layout
 from ..ir.nodes import Expr, Origin, Var
-from ..ir.printer import print_node
+from ..ir.printer import print_expression, print_node
 from ..ir.sizes import shown
 from .fuse import Group
 from .program import TensorProgram
@@ -21,7 +21,8 @@ def print_tensors(program: TensorProgram) -> str:
     for t in program.tensors:
         assert t.body is not None
         marks = [m for m, holds in (("prepared", t.prepared), ("stored", t in program.stored)) if holds]
-        lines.append(f"  {_element(t, t.axes)} = {print_node(t.body)}{_comment(program.origins.get(t), marks)}")
+        comment = _comment(program.origins.get(t), marks)
+        lines += _equation("  ", _element(t, t.axes), t.body, comment)
     lines += [f"  output {name} = {t.name}" for name, t in program.outputs]
     return "\n".join(("tensors", *lines)) + "\n"
 
@@ -45,9 +46,16 @@ def _group(g: Group, layouts: Mapping[Tensor, Layout], marks: list[str]) -> Iter
         marks += [f"order={list(layout.order)}"] if layout.order != tuple(range(g.output.rank)) else []
         marks += [f"pad={list(layout.pad)}"] if any(map(any, layout.pad)) else []
         marks += [f"align={list(layout.align)}"] if any(n > 1 for n in layout.align) else []
-    yield f"  {_element(g.output, g.axes)} = {print_node(g.body)}{_comment(g.origin, marks)}"
+    yield from _equation("  ", _element(g.output, g.axes), g.body, _comment(g.origin, marks))
     if g.reduce is not None and g.anchor is not None:
-        yield f"    where {g.anchor.name} = {print_node(g.reduce)}"
+        yield from _equation("    ", f"where {g.anchor.name}", g.reduce)
+
+
+def _equation(pad: str, name: str, value: Expr, comment: str = "") -> Iterator[str]:
+    """What `name` is; below it, further in, the parts of a long expression."""
+    text, parts = print_expression(value)
+    yield f"{pad}{name} = {text}{comment}"
+    yield from (f"{pad}  where {part}" for part in parts)
 
 
 def _typed(t: Tensor) -> str:

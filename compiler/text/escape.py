@@ -96,7 +96,8 @@ def shell_word(text: str) -> ShellWord:
 
 def terminal_text(text: object) -> TerminalText:
     """In one line: control characters, marks of direction and others that have no shape as `\\x1b` or `\\u202e`."""
-    return TerminalText("".join(c if c.isprintable() else _code_of(c) for c in str(text)))
+    text = str(text)
+    return TerminalText(text if text.isprintable() else "".join(c if c.isprintable() else _code_of(c) for c in text))
 
 
 def terminal_lines(text: object) -> TerminalText:
