@@ -17,7 +17,7 @@ from drivers import need_driver
 from onnx_models import assert_close, model, node, onnxruntime_results, random
 from webnn_compile.choices import DEFAULT, Replay
 from webnn_compile.cli.command import main
-from webnn_compile.cli.report import _recorded
+from webnn_compile.cli.report import describe_records
 from webnn_compile.cpu.compile_for_cpu import plan_for_cpu
 from webnn_compile.driver.build import build_manifest
 from webnn_compile.driver.options import Options
@@ -215,7 +215,7 @@ def test_the_report_says_what_became_of_records(path: Path, tmp_path: Path) -> N
 def test_a_long_list_of_refused_records_is_cut() -> None:
     best = {f"kernel-{i}": Best({}, 0.5, 1.0, ("A",), f"conv {i}", {}) for i in range(9)}
     use = RecordUse(RecordedChoices(best), dict.fromkeys(best, "no room"))
-    assert list(_recorded(use, "net.onnx")) == [
+    assert list(describe_records(use, "net.onnx")) == [
         *(f"not applied to conv {i}: no room" for i in range(6)),
         "and 3 more are not applied; --report lists them",
     ]

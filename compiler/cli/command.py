@@ -357,7 +357,7 @@ def _write_report(result: Report, options: Options) -> None:
 
         write_page(result, options, options.report)
     else:
-        from .report import write_report
+        from .write_report import write_report
 
         write_report(result, options.report)
 

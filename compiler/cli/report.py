@@ -1,26 +1,24 @@
-"""The report of a build: a table for people, JSON for programs."""
+"""The report of a build as a table."""
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..bundle import BYTE_VARIANTS
-from ..driver.quantization_data import finite, quantization_data
-from ..driver.report_data import count_operators, describe_ports, describe_states
-from ..errors import InputError
+from ..bundle.files import COMPRESSED
+from ..driver.report_data import count_operators, describe_ports, describe_sizes, describe_states
+from ..pictures.take_pictures import PICTURE
 from ..program.count_products import count_products
 from ..program.device_program import DeviceProgram, HostCall, Launch
 from ..program.find_prepared import find_prepared
 from ..program.program import Launch as CpuLaunch
-from ..program.program import Program, TensorSpec
+from ..program.program import Program
 from ..system.cache import Cache
 from ..text.escape import shell_word, terminal_text
 from ..text.printable import printable
@@ -29,6 +27,7 @@ from .quantize_report import describe_quantization, print_layers
 from .terminal import say
 
 if TYPE_CHECKING:
+    from ..bundle import WrittenFile
     from ..driver.build_device import DeviceBuild
     from ..driver.build_wasm import WasmBuild
     from ..driver.report_data import Report
@@ -49,6 +48,10 @@ WIDE = ("float16", "float32", "float64", "int16", "int32", "int64", "uint16", "u
 """Types of elements that are no weights in few bits."""
 _SHOWN = 6
 """So many operators and tensors are listed by name."""
+_LARGEST = 2
+"""So many of the constants that are computed at load."""
+_TOGETHER: dict[str, str] = {"weights": "of weights", "runtime": "of the runtime"}
+"""By kind, files that have one row."""
 
 
 def print_report(report: Report, out: Path, *, stderr: bool = False) -> None:
@@ -95,8 +98,8 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
         yield "text", printable(report.text)
     for name, about in report.answers.items():
         yield "answer", f"{printable(name)}: {printable(about)}"
-    if any(d.after is None for d in report.dimensions):
-        yield "sizes", "; ".join(f"{d.name}: {d.span}" for d in report.dimensions if d.after is None)
+    if sizes := describe_sizes(report):
+        yield "sizes", sizes
     if report.states:
         yield "states", printable(describe_states(report))
     if report.generation:
@@ -108,8 +111,8 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
     stored = [device.program.backend for device in report.devices if device.halves]
     if stored:
         halves = f"; what {', '.join(stored)} has in memory is float16, too"
-    types = sizes_by_type(report.weight_types, report.lossless)
-    yield "weights", f"{types}{halves}" if len(report.weight_types) == 1 else f"{size(report.weights)}: {types}{halves}"
+    types = sizes_by_type(report.weight_types, report.lossless) or "none"
+    yield "weights", f"{types}{halves}" if len(report.weight_types) < 2 else f"{size(report.weights)}: {types}{halves}"
     few_bits = any(name not in WIDE for name in report.weight_types)
     for device in report.devices:
         yield device.program.backend, _device(device)
@@ -159,7 +162,7 @@ def _device(build: DeviceBuild) -> str:
     if p.readbacks == 1:
         waits = "; a run waits once for the device"
     checked = f", {len(p.canaries)} of them checked at load" if p.canaries else ""
-    launches = f"{len(p.kernels)} kernels{checked}, {len(p.work)} launches in a run{waits}"
+    launches = f"{_number(len(p.kernels), 'kernel')}{checked}, {_number(len(p.work), 'launch')} in a run{waits}"
     return f"{launches}; {size(build.code_bytes)} of shaders; {size(p.bytes)} of device memory"
 
 
@@ -172,12 +175,18 @@ def _wasm(build: WasmBuild, memory: int) -> str:
     computed = f", {size(p.prepared)} computed from them at load" if p.prepared else ""
     kept = f", {size(p.state_bytes)} for the states of a session" if p.states else ""
     held = f"{size(memory)} of memory: weights{computed}, {size(p.arena)} for tensors at their peak{kept}, a stack"
-    return f"{len(p.kernels)} kernels, {len(p.launches)} launches in a run; code {code}; {held}"
+    launches = f"{_number(len(p.kernels), 'kernel')}, {_number(len(p.launches), 'launch')} in a run"
+    return f"{launches}; code {code}; {held}"
+
+
+def _number(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 'es' if what.endswith('ch') else 's'}"
 
 
 def _products(steps: Iterable[CpuLaunch | Launch | HostCall], *, always: bool) -> Iterable[tuple[str, str]]:
-    """Types of the operands and sums of products, `always` or where not all are float32."""
-    kinds = count_products(steps)
+    """Types of the operands and sums of products, `always` or where not all are float32; those of pictures' pixels say
+    nothing of the model."""
+    kinds = count_products(s for s in steps if PICTURE not in s.ops)
     if kinds.keys() - {FLOATS} or (kinds and always):
         yield "", f"products: {', '.join(f'{n} of {kind}' for kind, n in kinds.items())}"
 
@@ -202,22 +211,21 @@ def _prepared(program: Program | DeviceProgram) -> Iterable[tuple[str, str]]:
     """Names and sizes of the tensors that are computed at load, the largest first."""
     prepared = sorted(find_prepared(program), key=lambda p: -p.bytes)
     if prepared:
-        each = tuple(f"{'+'.join(p.nodes)} ({'+'.join(p.operators)}): {size(p.bytes)}" for p in prepared)
-        yield "", f"at load: {_names(each)}"
+        each = [f"{'+'.join(p.nodes)} ({'+'.join(p.operators)}): {size(p.bytes)}" for p in prepared[:_LARGEST]]
+        rest = f"; {len(prepared) - _LARGEST} more, {size(sum(p.bytes for p in prepared[_LARGEST:]))}"
+        yield "", f"computed at load: {', '.join(each)}{rest if len(prepared) > _LARGEST else ''}"
 
 
 def _alone(p: Program) -> str:
     computed = f", {size(p.prepared)} for what is computed from them once" if p.prepared else ""
-    return (
-        f"{len(p.kernels)} kernels, {len(p.launches)} calls in a run; memory beside the weights: {size(p.arena)} for "
-        f"tensors{computed}"
-    )
+    calls = f"{_number(len(p.kernels), 'kernel')}, {_number(len(p.launches), 'call')} in a run"
+    return f"{calls}; memory beside the weights: {size(p.arena)} for tensors{computed}"
 
 
 def _records(report: Report) -> Iterable[tuple[str, str]]:
     label = "records"
     for target, use in report.recorded.items():
-        for text in _recorded(use, report.model):
+        for text in describe_records(use, report.model):
             yield label, f"{target}: {text}"
             label = ""
     if report.unused and not any(r.used for r in report.recorded.values()):
@@ -227,7 +235,7 @@ def _records(report: Report) -> Iterable[tuple[str, str]]:
         yield label, f"{report.damaged} lines are no records, and were passed over"
 
 
-def _recorded(use: RecordUse, model: str) -> Iterable[str]:
+def describe_records(use: RecordUse, model: str) -> Iterable[str]:
     """Lines about the use of a target's records."""
     if use.used:
         (kernels, of), (layers, _) = use.count("kernel"), use.count("layer")
@@ -257,16 +265,6 @@ def _kernels(names: tuple[str, ...]) -> str:
     return _names(tuple(dict.fromkeys(names)))
 
 
-def _dropped(use: RecordUse, model: str) -> Iterable[dict[str, str]]:
-    """Each record that does not apply any more, by the name of its kernel, and why."""
-    for key, reason in use.refused.items():
-        yield {"kernel": use.recorded.best[key].kernel, "reason": reason}
-    for best in use.missing(model):
-        yield {"kernel": best.kernel, "reason": "the model has no such kernel any more"}
-    for kernel in use.recorded.outdated:
-        yield {"kernel": kernel, "reason": "it is of another version of the choices"}
-
-
 def _names(names: tuple[str, ...], between: str = ", ") -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return between.join(names[:_SHOWN]) + more
@@ -280,13 +278,17 @@ def _cache(cache: Cache) -> str:
 
 
 def _files(report: Report) -> Iterable[tuple[str, str]]:
-    """One row for each file, but one for all of the runtime's."""
-    runtime = [f.bytes for f in report.files if f.kind == "runtime"]
+    """A row for each file, but one for all of the runtime's, of the weights' and of those that are compressed alike:
+    `--report` lists them."""
+    alike: dict[str, list[WrittenFile]] = {}
     for f in report.files:
-        if f.kind != "runtime":
-            yield f.name, size(f.bytes)
-    if runtime:
-        yield f"{len(runtime)} files of the runtime", size(sum(runtime))
+        coding = f"compressed as {Path(f.name).suffix}" if f.name.endswith(COMPRESSED) else None
+        alike.setdefault(coding or _TOGETHER.get(f.kind, f.name), []).append(f)
+    for (single,) in (files for files in alike.values() if len(files) == 1):
+        yield single.name, size(single.bytes)
+    for what, files in alike.items():
+        if len(files) > 1:
+            yield f"{len(files)} files {what}", size(sum(f.bytes for f in files))
     yield f"{len(report.files)} files in all", size(sum(f.bytes for f in report.files))
 
 
@@ -299,106 +301,3 @@ def _counts(operators: Counter[str]) -> str:
     shown = common if len(common) == _SHOWN + 1 else common[:_SHOWN]  # one kind more takes no more room by its name
     rest = operators.total() - sum(n for _, n in shown)
     return ", ".join([f"{n} {op}" for op, n in shown] + ([f"{rest} others"] if rest else [])) or "none"
-
-
-def write_report(report: Report, path: Path) -> None:
-    """The report as JSON: times in seconds, sizes in bytes. Raises InputError where it cannot be written."""
-    kept = [d for d in report.dimensions if d.after is not None and d.dropped_of is None]
-    data = {
-        "model": report.model,
-        "operators": {"model": dict(report.operators), "optimised": report.graph_nodes},
-        "inputs": [_tensor(t) for t in report.inputs],
-        "outputs": [_tensor(t) for t in report.outputs],
-        "dimensions": [
-            {"name": d.name, "least": d.least, "most": d.most, "multiple": d.multiple} for d in report.dimensions
-        ],
-        "states": {
-            "pairs": {s.before: s.after for s in report.kept},
-            "bytes": sum(t.bytes for t in report.states),
-            "lengths": {d.name: d.most for d in kept},
-            "window": next((d.window for d in kept if d.window is not None), None),
-            "made": list(report.made),
-        },
-        "refusals": [r.text for r in report.refusals],
-        "precision": report.precision,
-        "bytes": {"weights": report.weights, "weight_types": dict(report.weight_types)},
-        "page_memory": dict(report.peaks),
-        "targets": {
-            **{d.program.backend: _device_data(d) for d in report.devices},
-            **({report.alone.target: _program_data(report.alone.program, {})} if report.alone else {}),
-            **({report.wasm.artifact.backend: _wasm_data(report.wasm, report.memory)} if report.wasm else {}),
-        },
-        "records": {
-            target: {
-                "kernels": use.count("kernel"),
-                "layers": use.count("layer"),
-                "devices": sorted({d for b in use.used.values() for d in b.devices}),
-                "gain": use.estimate(),
-                "notes": list(_recorded(use, report.model)),
-                "dropped": list(_dropped(use, report.model)),
-            }
-            for target, use in report.recorded.items()
-        },
-        "seconds": report.seconds,
-        "cache": {
-            "folder": None if report.cache.folder is None else printable(report.cache.folder),
-            "hits": report.cache.hits,
-            "misses": report.cache.misses,
-            "note": report.cache.note,
-        },
-        "verified": [
-            {"backend": c.backend, "output": c.output, "error": c.error, "tolerance": c.tolerance}
-            for c in report.comparisons
-        ],
-        **({"references": dict(report.references)} if report.references else {}),
-        **({} if report.quantization is None else {"quantization": quantization_data(report.quantization)}),
-        "winograd": [{"node": e.node, "tile": e.tile, "error": e.error, "direct": e.direct} for e in report.layers],
-        "files": [{"name": f.name, "bytes": f.bytes, "kind": f.kind} for f in report.files],
-    }
-    try:
-        path.write_text(json.dumps(data, indent=1) + "\n")
-    except OSError as error:
-        raise InputError(f"--report {path}: cannot be written: {error.strerror or error}") from None
-
-
-def _tensor(spec: TensorSpec) -> dict[str, Any]:
-    return {"name": spec.name, "dtype": str(spec.dtype), "shape": spec.shown}
-
-
-def _device_data(build: DeviceBuild) -> dict[str, Any]:
-    p = build.program
-    return {
-        "kernels": len(p.kernels),
-        "canaries": len(p.canaries),
-        "launches": [_launch(s) for s in p.work],
-        "products": count_products(p.work),
-        "arithmetic": [
-            {**asdict(x), "error": finite(x.error), "largest": finite(x.largest)} for x in build.arithmetic.layers
-        ],
-        "crossings": p.readbacks,
-        "prepared": _prepared_data(p),
-        "bytes": {"code": build.code_bytes, "device": p.bytes},
-    }
-
-
-def _launch(step: Launch | HostCall) -> dict[str, Any]:
-    where: dict[str, Any] = {"host": step.reason} if isinstance(step, HostCall) else {"forms": step.forms}
-    return {"kernel": step.name, "nodes": step.nodes, "operators": step.ops, **where}
-
-
-def _wasm_data(build: WasmBuild, memory: int) -> dict[str, Any]:
-    return _program_data(build.program, {"code": build.code_bytes, "memory": memory})
-
-
-def _program_data(p: Program, others: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "kernels": len(p.kernels),
-        "launches": [{"kernel": s.name, "nodes": s.nodes, "operators": s.ops, "forms": s.forms} for s in p.launches],
-        "products": count_products(p.launches),
-        "prepared": _prepared_data(p),
-        "bytes": {"weights": len(p.weights), "prepared": p.prepared, "arena": p.arena, **others},
-    }
-
-
-def _prepared_data(program: Program | DeviceProgram) -> list[dict[str, Any]]:
-    return [{"nodes": p.nodes, "operators": p.operators, "bytes": p.bytes} for p in find_prepared(program)]

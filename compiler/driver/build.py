@@ -207,8 +207,8 @@ def make_artifact(model: Source, work: Work, report: Report) -> Artifact:
     report.answers = {given.name: given.fitted.describe() for given in work.answers}
     report.answered = frozenset(name for given in work.answers for name in given.outputs.values())
     report.filled = {
-        **dict.fromkeys(bundled_pictures(work), "a picture"),
-        **dict.fromkeys(bundled_sounds(work), "a sound"),
+        **{p.value.name: p.describe() for p in work.pictures},
+        **{s.value.name: s.describe() for s in work.sounds},
     }
     report.dimensions, report.refusals = lowered.tensors.dimensions, lowered.tensors.refusals
     if options.verify:

@@ -26,6 +26,7 @@ from ..sounds.formats import SoundFormat
 from ..system.need_llvm import need_llvm
 from ..system.run_passes import names_of
 from ..target import PROCESSORS
+from ..text.nearest import did_you_mean
 from ..tokenizers.take_text import TextOptions
 from ..wasm.linkers import find_linker
 from .compile_target import FAST_HALVES, PRECISIONS
@@ -157,7 +158,8 @@ class Options:
         unknown = [t for t in self.targets if t not in bundled]
         if unknown or not self.targets:
             choice = f"choose from {', '.join(bundled)}, or {alone} alone"
-            raise InputError(f"--targets {','.join(self.targets)}: {choice}")
+            nearest = did_you_mean(unknown[0], (*bundled, *alone.split(" or "))) if unknown else ""
+            raise InputError(f"--targets {','.join(self.targets)}: {choice}{nearest}")
         webassembly = [t for t in bundled if TARGETS[t].webassembly]
         if self.precision not in PRECISIONS:
             raise InputError(f"--precision {self.precision}: choose one of {', '.join(PRECISIONS)}")
@@ -306,5 +308,5 @@ class Options:
             hint = f"; other targets have {', '.join(others)}" if others else ""
             raise InputError(
                 f"{what}: no stage of {target} at --opt-level {self.opt_level}; choose one of "
-                f"{', '.join(self.stages(target))}{hint}"
+                f"{', '.join(self.stages(target))}{hint or did_you_mean(stage, self.stages(target))}"
             )

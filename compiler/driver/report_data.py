@@ -124,6 +124,12 @@ def describe_ports(report: Report) -> Iterator[tuple[str, list[str]]]:
         yield "output", outputs
 
 
+def describe_sizes(report: Report) -> str:
+    """The sizes that a run decides, but for those of pictures and sounds, of which inputs say what they may be."""
+    own = {n for t in report.inputs if t.name in report.filled for n in t.shown}
+    return "; ".join(f"{d.name}: {d.span}" for d in report.dimensions if d.after is None and d.name not in own)
+
+
 def _array(spec: TensorSpec) -> str:
     return f"{spec.dtype}[{'x'.join(map(str, spec.shown))}]"
 

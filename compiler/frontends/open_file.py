@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ..errors import InputError
+from ..text.nearest import did_you_mean
 from .other_formats import GIT_LFS
 
 _FLAGS = ("O_BINARY", "O_CLOEXEC", "O_NOCTTY", "O_NOINHERIT", "O_NONBLOCK")
@@ -62,13 +63,21 @@ def read_file(path: Path, what: str, limit: float = float("inf")) -> bytes:
                 )
             return _itself(file.read(), path)
     except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file; check the path") from None
+        raise InputError(f"{path}: there is no such file; check the path{_nearest(path)}") from None
     except NotRegular:
         raise InputError(f"{path} is a pipe or a device; give the path of {what}") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}; check its permissions") from None
     except ValueError as error:
         raise InputError(f"{str(path)!r} can be no path ({error}); give the path of {what}") from None
+
+
+def _nearest(path: Path) -> str:
+    """The file of the same folder that may be meant."""
+    try:
+        return did_you_mean(path.name, sorted(p.name for p in path.parent.iterdir() if p.is_file()))
+    except OSError:
+        return ""
 
 
 def _itself(data: bytes, path: Path) -> bytes:

@@ -53,6 +53,11 @@ OTHER_FORMATS = (
     OtherFormat(
         "a model in onnxruntime's own format", "give the .onnx file that it was made from", b"ORTM", 4, (".ort",)
     ),
+    *(
+        OtherFormat(f"a picture ({kind})", "give the file of the model; pictures are for its runs", start, offset)
+        for kind, start, offset in (("JPEG", b"\xff\xd8\xff", 0), ("PNG", b"\x89PNG", 0), ("WebP", b"WEBP", 8))
+    ),
+    OtherFormat("a document (PDF)", "give the file of the model", b"%PDF"),
     OtherFormat("a text file, perhaps a web page saved in place of the model", "download the model again", b"<"),
 )
 

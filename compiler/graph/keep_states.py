@@ -150,7 +150,10 @@ def _lengths(graph: Graph, states: Sequence[State]) -> dict[str, Size]:
         if s.before in sizes:
             raise InputError(f"state {s}: the input is a size of the model, which each run decides")
         if before.dtype != after.dtype or len(before.shape) != len(after.shape):
-            raise InputError(f"state {s}: the input is {_type(before)}, the output {_type(after)}")
+            raise InputError(
+                f"state {s}: the input is {_type(before)}, the output {_type(after)}; name an output of the input's "
+                "type and shape, which the next run takes"
+            )
         for a, b in zip(before.shape, after.shape, strict=True):
             d = _dimension(graph.dimensions, a)
             if equal(a, b):

@@ -21,6 +21,9 @@ from .formats import PictureFormat
 OPSET = 13
 """Version of ai.onnx's operators behind a Picture."""
 
+PICTURE = "Picture"
+"""The operator that makes an input of pixels."""
+
 
 @dataclass(frozen=True, slots=True)
 class PictureInput:
@@ -48,6 +51,11 @@ class PictureInput:
         both = (self.format.mean, self.format.std)
         mean, std = (np.broadcast_to(np.asarray(v, np.float64), self.channels) for v in both)
         return (self.format.scale / std).astype(np.float32), (mean / std).astype(np.float32)
+
+    def describe(self) -> str:
+        """Which pictures fill the input, and what the model makes of them."""
+        how = "resized and cropped" if self.format.resize == "crop" else "resized"
+        return f"a picture of any size, {how} to {self.columns} x {self.rows} pixels (width x height)"
 
     def elements(self, pixels: Array) -> Array:
         """The input, for `pixels`: bytes [rows, columns, channels] in the order of the format's colours."""
@@ -144,7 +152,7 @@ def _take_picture(graph: Graph, target: PictureInput) -> Graph:
 
     nodes = []
     pixels = inner if value.dtype == U8 else between("pixels", U8)
-    nodes.append(Node("Picture", names.fresh(f"{value.name}.picture"), (words,), (pixels,), attributes, 1, OWN_DOMAIN))
+    nodes.append(Node(PICTURE, names.fresh(f"{value.name}.picture"), (words,), (pixels,), attributes, 1, OWN_DOMAIN))
     if value.dtype != U8:
         axis = (target.channels, 1, 1) if target.planar else (target.channels,)
         factor, less = (f.reshape(axis) for f in target.factors)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..driver.options import Options
-from ..driver.report_data import Report, count_operators, describe_ports, describe_states
+from ..driver.report_data import Report, count_operators, describe_ports, describe_sizes, describe_states
 from ..errors import InternalError
 from ..text.size import sizes_by_type
 from .describe_graph import describe_graph
@@ -33,8 +33,8 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
         yield f"{label.title()}s", ", ".join(ports) or "none"
     for name, about in report.answers.items():
         yield "Answer", f"{name}: {about}"
-    if any(d.after is None for d in report.dimensions):
-        yield "Sizes that vary", "; ".join(f"{d.name}: {d.span}" for d in report.dimensions if d.after is None)
+    if sizes := describe_sizes(report):
+        yield "Sizes that vary", sizes
     if report.states:
         yield "States", describe_states(report)
     if report.generation:

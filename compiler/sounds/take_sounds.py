@@ -43,6 +43,13 @@ class SoundInput:
         """Samples that the longest sound has."""
         return self.samples.most
 
+    def describe(self) -> str:
+        """Which sounds fill the input, and what becomes of others."""
+        seconds = f"{self.length / self.format.rate:.3g} seconds"
+        return f"a sound of any length, cut after {seconds}" + (
+            "" if self.varies else ", with silence behind a shorter one"
+        )
+
     @property
     def window(self) -> Array:
         """Factors of the samples of a frame, float64."""

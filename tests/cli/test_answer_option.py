@@ -41,11 +41,22 @@ def test_bundle() -> None:
 
 
 def test_an_input_that_a_picture_fills_is_called_so() -> None:
-    """Not by the pixels that the runtime makes of it."""
+    """Not by the pixels that the runtime makes of it, nor by the most of them, which is no size of the model."""
     onnx.save(model([node("Relu", ["x"], ["y"])], {"x": [1, 3, 8, 8]}, ["y"]), "net.onnx")
     done = run("net.onnx", "--out", "out", "--picture", "x=imagenet", "--targets", "wasm")
     text = " ".join(done.output.split())
-    assert "input x: a picture output y: float32[1x3x8x8] sizes x_height: 1..2048" in text
+    picture = "a picture of any size, resized and cropped to 8 x 8 pixels (width x height)"
+    assert f"input x: {picture} output y: float32[1x3x8x8] operators" in text
+    assert "products:" not in text
+
+
+def test_sizes_of_the_model_are_shown_beside_pictures() -> None:
+    nodes = [node("ReduceMean", ["x"], ["m"], keepdims=0), node("Add", ["rows", "m"], ["y"])]
+    onnx.save(model(nodes, {"x": [1, 3, 8, 16], "rows": ["n"]}, ["y"]), "net.onnx")
+    done = run("net.onnx", "--out", "out", "--picture", "x=unit", "--dim", "n=1..9", "--targets", "wasm")
+    text = " ".join(done.output.split())
+    assert "x: a picture of any size, resized to 16 x 8 pixels (width x height), rows: float32[n]" in text
+    assert " sizes n: 1..9 operators " in text
 
 
 def test_a_bundle_without_answers_has_no_line_of_them() -> None:

@@ -131,6 +131,34 @@ def test_report(path: Path, tmp_path: Path) -> None:
     assert sizes == {p.name: p.stat().st_size for p in (tmp_path / "out").iterdir()}
 
 
+def test_the_weights_have_one_row(tmp_path: Path) -> None:
+    """Of however many files: the report lists them."""
+    onnx.save(
+        model([node("MatMul", ["x", "w"], ["y"])], {"x": [1, 1024]}, ["y"], {"w": random((1024, 1200))}),
+        tmp_path / "net.onnx",
+    )
+    out, report = tmp_path / "out", tmp_path / "report.json"
+    result = run(tmp_path / "net.onnx", "--out", out, "--targets", "wasm", "--compress", "gz", "--report", report)
+    assert result.exit_code == 0, result.output
+    shards = sorted(p.name for p in out.glob("weights-*.bin"))
+    packed = list(out.glob("*.gz"))
+    assert len(shards) > 1
+    assert len(packed) > 1
+    rows = re.split(r"\n\n", result.output)[-2]
+    assert re.search(rf"^  {len(shards)} files of weights +4\.9 MB$", rows, re.MULTILINE)
+    assert re.search(rf"^  {len(packed)} files compressed as \.gz +[\d.]+ kB$", rows, re.MULTILINE)
+    assert not [name for name in shards if name in rows]
+    assert "1 kernel, 1 launch in a run" in result.output
+    files = json.loads(report.read_text())["files"]
+    assert sorted(f["name"] for f in files if f["kind"] == "weights" and f["name"].endswith(".bin")) == shards
+
+
+def test_a_model_without_weights(tmp_path: Path) -> None:
+    onnx.save(model([node("Relu", ["x"], ["y"])], {"x": [4]}, ["y"]), tmp_path / "net.onnx")
+    result = run(tmp_path / "net.onnx", "--out", tmp_path / "out", "--targets", "wasm")
+    assert re.search(r"^  weights +none$", result.output, re.MULTILINE)
+
+
 def test_report_of_products_in_few_bits(tmp_path: Path) -> None:
     weights = {
         "s": np.float32(0.02),

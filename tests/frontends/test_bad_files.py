@@ -29,6 +29,12 @@ def test_missing_path(tmp_path: Path) -> None:
         import_model(tmp_path / "nothing.onnx")
 
 
+def test_a_mistyped_name(tmp_path: Path) -> None:
+    (tmp_path / "network.onnx").touch()
+    with pytest.raises(InputError, match=r"netwrok\.onnx: there is no such file; .*; did you mean network\.onnx\?$"):
+        import_model(tmp_path / "netwrok.onnx")
+
+
 def test_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is a folder; give the path of an ONNX file"):
         import_model(str(tmp_path))

@@ -73,6 +73,9 @@ def test_a_model_may_begin_with_any_field(first: Any) -> None:
         ("net.ubj", b"{L\0\0\0\0\0\0\0\x07learner{", "a model of XGBoost; .*onnxmltools.convert_xgboost"),
         ("net.gguf", b"GGUF\x03\0\0\0", r"weights of a language model \(GGUF\); export"),
         ("net.xml", b"<?xml version='1.0'?>\n<net>", r"XML \(perhaps a model of OpenVINO\); give the model"),
+        ("cat.jpg", b"\xff\xd8\xff\xe0\0\x10JFIF", r"a picture \(JPEG\); give the file of the model"),
+        ("cat.webp", b"RIFF\x24\0\0\0WEBPVP8 ", r"a picture \(WebP\); give the file of the model"),
+        ("paper.pdf", b"%PDF-1.7", r"a document \(PDF\); give the file of the model"),
         ("page.html", b"\n <!DOCTYPE html>", "a text file, .*; download the model again"),
         (
             "pointer",

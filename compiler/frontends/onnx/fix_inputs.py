@@ -75,5 +75,8 @@ def _fitted(value: onnx.ValueInfoProto, data: np.ndarray) -> np.ndarray:
     )
     if not fits:
         listed = ", ".join("?" if d is None else str(d) for d in shape)
-        raise InputError(f"--fix {name}: the shape {list(converted.shape)} is given, and the model declares [{listed}]")
+        raise InputError(
+            f"--fix {name}: the shape {list(converted.shape)} is given, and the model declares [{listed}]; give an "
+            f"array of that shape, --fix {name}=FILE.npy"
+        )
     return converted

@@ -12,6 +12,7 @@ from ...errors import InputError
 from ...ir.nodes import Scalar
 from ...ir.sizes import Size, size
 from ...program.dimensions import Dimension
+from ...text.nearest import did_you_mean
 from ..model_inputs import Dim, Extent, ModelInputs
 from .read_model import Source
 
@@ -49,7 +50,9 @@ def fix_shapes(model: onnx.ModelProto, chosen: ModelInputs, weights: Collection[
         if name not in inputs:
             names = ", ".join(repr(n) for n in inputs) or "none"
             what = "a weight, not an input" if name in weights else "no input of the model"
-            raise InputError(f"a shape is given for {name!r}, which is {what}; the inputs are: {names}")
+            raise InputError(
+                f"a shape is given for {name!r}, which is {what}; the inputs are: {names}{did_you_mean(name, inputs)}"
+            )
     declared = {name: declared_shape(v.type.tensor_type) for name, v in inputs.items()}
     symbols = _Symbols(chosen.dims)
     for name, shape in chosen.shapes.items():
