@@ -52,7 +52,7 @@ def _group(g: Group, layouts: Mapping[Tensor, Layout], marks: list[str]) -> Iter
 
 
 def _equation(pad: str, name: str, value: Expr, comment: str = "") -> Iterator[str]:
-    """What `name` is; below it, further in, the parts of a long expression."""
+    """The lines of an equation: the parts of a long value stand below it, further in."""
     text, parts = print_expression(value)
     yield f"{pad}{name} = {text}{comment}"
     yield from (f"{pad}  where {part}" for part in parts)

@@ -132,7 +132,7 @@ def test_report(path: Path, tmp_path: Path) -> None:
 
 
 def test_the_weights_have_one_row(tmp_path: Path) -> None:
-    """Of however many files: the report lists them."""
+    """The files of weights are a row, however many: the report lists them."""
     onnx.save(
         model([node("MatMul", ["x", "w"], ["y"])], {"x": [1, 1024]}, ["y"], {"w": random((1024, 1200))}),
         tmp_path / "net.onnx",
