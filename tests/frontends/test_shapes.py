@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 from onnx_models import model, node, random
 from webnn_compile.errors import InputError
-from webnn_compile.frontends.model_inputs import ModelInputs
+from webnn_compile.frontends.model_inputs import ModelInputs, model_inputs
 from webnn_compile.frontends.onnx import import_model
 
 
@@ -30,6 +30,19 @@ def test_free_dimensions_are_listed_with_the_flag_to_give() -> None:
     assert "image: declared [N, ?, 3, W]" in text
     assert "Fix them: --shape image=Nx3x3xW --dim N=1 --dim W=224\n" in text
     assert "(in Python: shapes={'image': ('N', 3, 3, 'W')}, dims={'N': 1, 'W': 224})" in text
+
+
+def test_ranges_that_were_chosen_stay_ranges() -> None:
+    proto = model([node("Add", ["a", "b"], ["y"])], {"a": ["N", "T"], "b": ["N", None]}, ["y"])
+    chosen = model_inputs(dims={"N": (1, 16), "T": "8..64,multiple=8"})
+    with pytest.raises(InputError) as caught:
+        import_model(proto, chosen)
+    text = str(caught.value)
+    assert "Fix them: --shape b=Nx1 --dim N=1..16 --dim T=8..64,multiple=8\n" in text
+    arguments = "shapes={'b': ('N', 1)}, dims={'N': (1, 16), 'T': '8..64,multiple=8'}"
+    assert f"(in Python: {arguments})" in text
+    assert "to each run" not in text
+    import_model(proto, model_inputs(**eval(f"dict({arguments})")))
 
 
 def test_the_flag_shown_is_one_that_works() -> None:

@@ -133,7 +133,9 @@ def _with_suggestions(free: FreeDimensions, proto: onnx.ModelProto, source: Sour
     if fixed is not None:
         lines += [f"Fix them: {flags_of(fixed)}", f"(in Python: {arguments_of(fixed)})"]
     if ranges is not None and any(d.least < d.most for d in ranges.dims.values()):
-        lines.append(f"{'Or leave' if fixed is not None else 'Leave'} sizes to each run: {flags_of(ranges)}")
+        line = f"{'Or leave' if fixed is not None else 'Leave'} sizes to each run: {flags_of(ranges)}"
+        # Where ranges were chosen for all sizes, those are in the first line.
+        lines += [line] if fixed is None or flags_of(fixed) != flags_of(ranges) else []
     if len(lines) == 1:
         lines.append("Fix them by --shape NAME=1x3x224x224 for each input, or by --dim NAME=LEAST..MOST for each name")
     return "\n".join(lines)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ...text.escape import shell_word
-from ..model_inputs import Dim, Extent, ModelInputs
+from ..model_inputs import Dim, DimLike, Extent, ModelInputs
 from .fix_shapes import Declared, FreeDimensions
 
 _BATCH = re.compile(r"batch", re.IGNORECASE)
@@ -80,10 +80,17 @@ def flags_of(inputs: ModelInputs) -> str:
 
 
 def arguments_of(inputs: ModelInputs) -> str:
-    """The arguments of the function `compile`, for fixed sizes."""
-    dims = {name: d.least for name, d in inputs.dims.items()}
-    arguments = {"shapes": dict(inputs.shapes), "dims": dims}
+    """The arguments of the function `compile` that say the same as `flags_of`."""
+    constants = {name: a.item() for name, a in inputs.constants.items() if a.size == 1}
+    dims = {name: _argument(d) for name, d in inputs.dims.items()}
+    arguments: dict[str, Mapping[str, object]] = {"constants": constants, "shapes": dict(inputs.shapes), "dims": dims}
     return ", ".join(f"{name}={value!r}" for name, value in arguments.items() if value)
+
+
+def _argument(dim: Dim) -> DimLike:
+    if dim.least == dim.most:
+        return dim.least
+    return str(dim) if dim.multiple > 1 or dim.fast is not None else (dim.least, dim.most)
 
 
 def _joined(shape: tuple[Extent, ...]) -> str:
