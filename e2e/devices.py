@@ -145,6 +145,18 @@ def need_backend(page: Page, backend: str) -> None:
         pytest.skip(f"this browser has no {backend} on this machine")
 
 
+def has_halves(page: Page) -> bool:
+    """Whether WebGPU has float16 in the browser."""
+    probe = "async () => (await navigator.gpu?.requestAdapter())?.features.has('shader-f16') ?? false"
+    return bool(page.evaluate(probe))
+
+
+def need_halves(page: Page) -> None:
+    """Skips where WebGPU lacks float16 in the browser."""
+    if not has_halves(page):
+        pytest.skip("WebGPU has no shader-f16 in this browser")
+
+
 def open_bundle(page: Page, site: Site, name: str, backend: str = "wasm") -> None:
     """Open the test page for a bundle; skips where the browser itself lacks the backend."""
     open_page(page, site, f"bundles.html?{name}")

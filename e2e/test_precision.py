@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from compiled import compile_site
-from devices import has_backend, need_backend, pretend, value
+from devices import has_backend, has_halves, need_backend, pretend, value
 from digits import HELPERS, MODEL, images, reference
 from harness import open_page
 from playwright.sync_api import Page
@@ -49,9 +49,6 @@ def check(found: object) -> None:
         assert max(abs(a - b) for a, b in zip(got, want, strict=True)) <= NEAR * scale
 
 
-HAS_HALVES = "async () => (await navigator.gpu?.requestAdapter())?.features.has('shader-f16') ?? false"
-
-
 @pytest.mark.parametrize("served", ["site", "fast_site"])
 def test_the_first_that_can(page: Page, served: str, request: pytest.FixtureRequest) -> None:
     """WebGPU where it has halves; else it is passed over for that reason, and the next one runs."""
@@ -61,7 +58,7 @@ def test_the_first_that_can(page: Page, served: str, request: pytest.FixtureRequ
     check(result["found"])
     info = result["info"]
     assert isinstance(info, dict)
-    if page.evaluate(HAS_HALVES):
+    if has_halves(page):
         assert (info["backend"], info["precision"], info["passedOver"]) == ("webgpu", "f16", [])
         return
     assert info["backend"] in ("webgl", "wasm")

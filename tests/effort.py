@@ -208,6 +208,7 @@ IN_BOTH = (
     "e2e/test_demo_page.py",
     "e2e/test_devices.py",
     "e2e/test_dtypes.py",
+    "e2e/test_half_states.py",
     "e2e/test_isolation.py",
     "e2e/test_load_and_run.py",
     "e2e/test_mailbox.py",

@@ -52,7 +52,7 @@ SCRIPT = (
 def options_of(kind: Kind) -> list[str]:
     sizes = [f"--dim={name}={a}..{b},multiple={m}" for name, (a, b, m) in kind.dims.items()]
     window = [] if kind.window is None else [f"--state-window={kind.window}"]
-    return [*sizes, *(f"--state={s}" for s in kind.pairs), *window]
+    return [*sizes, *(f"--state={s}" for s in kind.pairs), *window, f"--precision={kind.precision}"]
 
 
 def check_played(kind: Kind, seeds: int, at_once: bool, play: Callable[[Any], Any], options: dict[str, object]) -> None:

@@ -16,6 +16,9 @@ Array = np.ndarray
 MOST, NEW, FRAMES, BATCH, WIDTH = 7, 3, 4, 2, 2
 """Rows before a run, and those of a run; frames; sequences; elements of a row."""
 
+WIDE = 257
+"""Elements of a row of states that are large enough for float16; an odd number, so that some have no whole words."""
+
 
 def _model(text: str, states: int) -> onnx.ModelProto:
     made = onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : 18]>\n{text}')
@@ -43,7 +46,8 @@ _CHECKED = """
 
 @dataclass(frozen=True)
 class Kind:
-    """A model, and which states it has. `rewinds` where rows can be dropped, which come in multiples of `multiple`."""
+    """A model, and which states it has. `rewinds` where rows can be dropped, which come in multiples of `multiple`. On
+    GPUs `halves` are stored as float16."""
 
     name: str
     model: onnx.ModelProto
@@ -51,6 +55,16 @@ class Kind:
     rewinds: bool = True
     window: int | None = None
     multiple: int = 1
+    halves: tuple[str, ...] = ()
+
+    @property
+    def width(self) -> int:
+        """Elements of a row."""
+        return WIDE if self.halves else WIDTH
+
+    @property
+    def precision(self) -> str:
+        return "f16" if self.halves else "f32"
 
     @property
     def dims(self) -> dict[str, tuple[int, int, int]]:
@@ -135,6 +149,20 @@ KINDS = (
 )
 
 
+def _halved(kind: Kind) -> Kind:
+    """`kind` in float16: of its states those that are appended to, of wide rows."""
+    model = deepcopy(kind.model)
+    for v in (*model.graph.input, *model.graph.output):
+        for d in v.type.tensor_type.shape.dim:
+            if d.dim_value == WIDTH and v.name not in ("fixed", "z"):
+                d.dim_value = WIDE
+    halves = ("p", "q") if kind.rewinds else ("p",)
+    return replace(kind, name=f"{kind.name} in halves", model=model, halves=halves)
+
+
+HALVED_KINDS = tuple(map(_halved, KINDS))
+
+
 @dataclass
 class Rows:
     """The states of a session: `batch` is that of its runs, None before the first one."""
@@ -150,7 +178,8 @@ class Rows:
 
     def reset(self) -> None:
         self.batch, self.dropped, self.lost = None, 0, False
-        shapes = {"e": (0, 2), "p": (1, 0, 2), "h": (1, 2), "q": (0, 2) if self.kind.name == "apart" else (2, 1, 0)}
+        n = self.kind.width
+        shapes = {"e": (0, n), "p": (1, 0, n), "h": (1, n), "q": (n, 1, 0) if self.kind.rewinds else (0, n)}
         self.states = {s: np.zeros(shapes[s], np.float32) for s in self.kind.states}
 
     @property
@@ -181,9 +210,10 @@ class Rows:
         batch, new = x.shape[:2]
         if new % self.kind.multiple or new > NEW // self.kind.multiple * self.kind.multiple:
             return None
-        if self.lost or x.shape[2] != WIDTH or self.batch not in (None, batch):
+        if self.lost or x.shape[2] != self.kind.width or self.batch not in (None, batch):
             return None
-        if self.kind.window is None and (s["p"].shape[1] > self.kind.most or len(s["q"]) > MOST):
+        frames = 0 if self.kind.rewinds else len(s["q"])
+        if self.kind.window is None and (s["p"].shape[1] > self.kind.most or frames > MOST):
             return None
         if self.batch is None:
             s = {n: np.repeat(a, batch, 1 if n == "q" else 0) if n in self._batched else a for n, a in s.items()}
@@ -210,7 +240,7 @@ class Rows:
 
     @property
     def _batched(self) -> set[str]:
-        return {"p", "h"} if self.kind.name == "apart" else {"p", "q"}
+        return {"p", "q"} if self.kind.rewinds else {"p", "h"}
 
 
 @dataclass(frozen=True)
@@ -252,7 +282,7 @@ def sequence(kind: Kind, seed: int, count: int) -> Iterator[Step]:
                 given = slots[int(generator.integers(len(slots)))] if slots else one.saved()
                 one.load(given)
             case "more":  # than there is room for
-                given = {**one.saved(), "p": np.zeros((1, MOST + NEW + 1, 2), np.float32)}
+                given = {**one.saved(), "p": np.zeros((1, MOST + NEW + 1, kind.width), np.float32)}
                 fails = True
             case "fork":
                 fails = one.lost
@@ -269,7 +299,7 @@ def _inputs(kind: Kind, generator: np.random.Generator, one: Rows) -> dict[str, 
     batch = one.batch or int(generator.integers(1, BATCH + 1))
     if not generator.integers(12):
         batch = 1 + batch % BATCH
-    width = WIDTH + (not generator.integers(16))
+    width = kind.width + (not generator.integers(16))
     new = int(generator.integers(NEW + 1))
     inputs = {
         "x": generator.integers(-4, 5, (batch, new, width)).astype(np.float32),
@@ -277,5 +307,5 @@ def _inputs(kind: Kind, generator: np.random.Generator, one: Rows) -> dict[str, 
         "fixed": np.zeros((2, 3), np.float32),
     }
     if not kind.rewinds:
-        inputs["f"] = generator.integers(-4, 5, (int(generator.integers(FRAMES + 1)), 2)).astype(np.float32)
+        inputs["f"] = generator.integers(-4, 5, (int(generator.integers(FRAMES + 1)), kind.width)).astype(np.float32)
     return inputs

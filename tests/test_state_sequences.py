@@ -14,15 +14,17 @@ from effort import SEQUENCES, effort_of
 from library_builds import build_library
 from node_sessions import play, written
 from played_sequences import SCRIPT, STEPS, check_played, options_of
-from state_sequences import KINDS, Kind, Step, sequence
+from state_sequences import HALVED_KINDS, KINDS, Kind, Step, sequence
+from webnn_compile.dtypes import F16
 from webnn_compile.errors import InputError
 
 
 def opened(kind: Kind, target: str, folder: Path) -> Any:
     """A model of a target, or a library that was built as one."""
     if not target.startswith("library"):
-        need_driver(target)
-        return webnn_compile.compile(kind.model, target, dims=kind.dims, states=kind.pairs, state_window=kind.window)
+        need_driver(target, "shader-f16" if kind.halves else "")
+        options: dict[str, Any] = {"dims": kind.dims, "states": kind.pairs, "state_window": kind.window}
+        return webnn_compile.compile(kind.model, target, **options, precision=kind.precision)
     return webnn_compile.load(build_library(kind.model, target.removeprefix("library-"), folder, *options_of(kind)))
 
 
@@ -52,8 +54,22 @@ def take(sessions: list[Any], step: Step) -> Any:
 def test_sequences(kind: Kind, target: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     if target in ("c", "library-native", "library-c") and shutil.which("cc") is None:
         pytest.skip("there is no C compiler")
+    check_sequences(kind, opened(kind, target, tmp_path), SEQUENCES[effort_of(request.config)])
+
+
+@pytest.mark.parametrize("target", ["webgpu", "opencl", "cuda", "webgl"])
+@pytest.mark.parametrize("kind", HALVED_KINDS, ids=lambda k: k.name)
+def test_sequences_in_halves(kind: Kind, target: str, tmp_path: Path) -> None:
+    """The elements are whole numbers that float16 holds: nothing is rounded."""
     model = opened(kind, target, tmp_path)
-    for seed in range(SEQUENCES[effort_of(request.config)]):
+    program = model.program
+    stored = {p.spec.name: program.storages[program.values[p.value].storage].dtype for p in program.states}
+    assert {name for name, dtype in stored.items() if dtype == F16} == set(() if target == "webgl" else kind.halves)
+    check_sequences(kind, model, 2)
+
+
+def check_sequences(kind: Kind, model: Any, seeds: int) -> None:
+    for seed in range(seeds):
         model.reset()
         sessions: list[Any] = [model]
         for i, step in enumerate(sequence(kind, seed, STEPS)):

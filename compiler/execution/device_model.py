@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol, overload
 
 import numpy as np
 
-from ..dtypes import BOOL, F16, I32, I64, DType
+from ..dtypes import BOOL, I32, DType
 from ..errors import InputError, InternalError
 from ..ir.nodes import Expr, Scalar
 from ..ir.sizes import value_of
@@ -29,6 +29,7 @@ from ..values.dlpack import DeviceArray, Exchanged, borrow
 from ..values.ports import check_out, copy_out
 from .arrange import arrange
 from .device import Device, RecordingDevice, SharingDevice
+from .device_types import from_device, to_device
 from .sessions import Session, StatefulModel, StatesOf
 from .swapped_states import DeviceStates, KeptStates, SwappedStates
 
@@ -388,20 +389,3 @@ def _launcher(device: Device, launches: Sequence[tuple[int, Sequence[int]]]) -> 
             device.launch(kernel, storages)
 
     return launch_all
-
-
-def to_device(data: Array, dtype: DType, device: DType, what: str) -> Array:
-    """Elements of the model's `dtype` converted to the device's 32-bit type."""
-    if dtype == I64 and data.size and not (int(data.min()) >= -(2**31) and int(data.max()) < 2**31):
-        raise InputError(
-            f"{what} has an element beyond int32, which the device cannot hold; targets wasm and native have 64 bits"
-        )
-    return np.ascontiguousarray(data, device.numpy).reshape(-1)
-
-
-def from_device(elements: Array, dtype: DType) -> Array:
-    """The inverse of `to_device`."""
-    if dtype == BOOL:
-        return np.asarray(elements != 0)
-    with np.errstate(over="ignore" if dtype == F16 else "warn"):
-        return elements.astype(dtype.numpy)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import prod
 
 from ..dtypes import F32
 from ..pipeline.lowered import Lowered
 from ..program.live_ranges import owner_of
 from ..tensor import Tensor
+from ..tensor.append_rows import is_kept
 from ..tensor.halves import LEAST, Array, fits_half, round_accurately
 from .partition_host import HostPartition
 
@@ -19,10 +21,13 @@ variances of rows, which later steps divide by."""
 def choose_halves(model: Lowered, partition: HostPartition) -> frozenset[Tensor]:
     """The tensors on the device, aliases included, that are stored there as float16.
 
-    Not those that the page or the host reads or writes, which are float32; not `exact` ones; not those that share
-    memory with one of these.
+    Not those that the page or the host reads or writes, which are float32, but for states whose rows stay as they are:
+    each is rounded once, when it is stored. What each run computes anew, such as a sum, would be rounded in each run.
+    Not `exact` ones; not those that share memory with one of these.
     """
-    outside = {t for _, t in (*model.tensors.inputs, *model.tensors.outputs)}
+    states = zip(model.tensors.states, model.tensors.state_tensors, strict=True)
+    kept = {t for s, pair in states if not s.overwritten for t in pair}
+    outside = {t for _, t in (*model.tensors.inputs, *model.tensors.outputs)} - kept | {*_copied(model)}
     outside |= {t for s in partition.segments for t in (*s.reads, *s.writes)}
     together: dict[Tensor, list[Tensor]] = {}
     for t in (*(g.output for g in model.groups), *model.aliases):
@@ -36,6 +41,18 @@ def choose_halves(model: Lowered, partition: HostPartition) -> frozenset[Tensor]
     }
     prepared = {t for t in model.prepared if not t.exact and t.dtype == F32}
     return frozenset(halves | {t for t in prepared if t.data is None or _fits(t.data)})
+
+
+def _copied(model: Lowered) -> Iterator[Tensor]:
+    """Sources of the copies at the end of a run to states that it computes anew, in the kernels of each size."""
+    written = {
+        before
+        for s, (before, _) in zip(model.tensors.states, model.tensors.state_tensors, strict=True)
+        if s.overwritten
+    }
+    for g in model.groups:
+        if owner_of(g.output, model.aliases) in written:
+            yield from (t for t in g.reads if is_kept(g, t))
 
 
 def _fits(data: Array) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..dtypes import DType
+from ..dtypes import F16, DType
 from ..ir.nodes import Expr, Scalar
 from ..ir.sizes import Size, value_of
 from .dimensions import Dimension
@@ -66,8 +66,8 @@ class Subdimension:
 @dataclass(frozen=True, slots=True)
 class Storage:
     """Device memory. `bytes` of a buffer, or of all texels of the texture `placement` describes; `dtype` is one of
-    float32, int32, uint32. `prepare_only`: not needed after `prepare`. `state`: of each session its own, which outlives
-    a run."""
+    float32, float16, int32, uint32, or for constants of few bits. `prepare_only`: not needed after `prepare`. `state`:
+    of each session its own, which outlives a run."""
 
     bytes: int
     dtype: DType
@@ -334,6 +334,16 @@ class DeviceProgram:
     def bytes(self) -> int:
         """Device memory after load, with the states of one session."""
         return sum(s.bytes for s in self.storages if not s.prepare_only)
+
+    @property
+    def state_bytes(self) -> int:
+        """Device memory for the states of one session."""
+        return sum(s.bytes for s in self.storages if s.state)
+
+    @property
+    def halves_states(self) -> bool:
+        """Whether states are stored as float16."""
+        return any(s.state and s.dtype == F16 for s in self.storages)
 
 
 def _is_on_device(condition: ScalarLocation | Expr) -> bool:

@@ -129,7 +129,7 @@ import { unpackSource } from './unpack_source.js';
 /** @typedef {{ dense: number, spaced: number, length: number }[]} Runs of elements, in a buffer of the caller's and in a value */
 /**
  * @typedef {(launches: readonly Started[], lengths?: readonly number[]) => Promise<Words[]>} Segment Launches in order, then
- *   the values read, as arrays of their own: all of them, or so many first elements.
+ *   the values read, as arrays of their own: all of them, or so many first words of 4 bytes.
  */
 /** @typedef {(program: Promise<Program>, plan: DevicePlan) => Promise<Device>} Open */
 

@@ -3,6 +3,7 @@
 import { DeviceLostError, RunError } from '../errors.js';
 import { narrow, widen, words } from '../values/convert.js';
 import { lengthOf } from '../values/dtypes.js';
+import { numbersIn, storedIn } from '../values/halves.js';
 // <newest>
 import { moveRows } from '../values/move_rows.js';
 // </newest>
@@ -10,7 +11,7 @@ import { shapeOf } from '../values/sizes.js';
 import { reachOf, runsOf } from '../values/strided.js';
 import { withDevice } from './build_device.js';
 import { denseOf } from './carry_out.js';
-import { at, storageOf, wordsFor } from './device_program.js';
+import { at, storageOf, valueAt, whole as wholeWords } from './device_program.js';
 import { prepareSegments } from './play_steps.js';
 // <generate>
 import { undo } from './run_ahead.js';
@@ -116,6 +117,12 @@ async function create(now) {
   return { ...now, device, host: now.attach?.(device), flush: prepareSegments(device, now.program) };
 }
 
+/** @type {(program: Built['program'], value: number) => import('../values/convert.js').Words} in whole words of 4 bytes */
+const roomFor = (program, value) => {
+  const { dtype } = storageOf(program, value);
+  return words(dtype, wholeWords(dtype, valueAt(program, value).length));
+};
+
 /**
  * @param {Built} own whose states are zero
  * @param {readonly ArrayBufferView[]} arrays
@@ -125,9 +132,11 @@ function writeStates({ plan, program, device }, arrays, scalars) {
   plan.states?.forEach(({ dtype, name, shape, room }, i) => {
     const value = at(program.states ?? [], i);
     const runs = runsOf(room, shapeOf(shape, scalars));
-    const whole = wordsFor(program, value);
-    const dense = words(storageOf(program, value).dtype, lengthOf(shapeOf(shape, scalars)));
-    widen(dtype, at(arrays, i), dense, `state ${JSON.stringify(name)}`);
+    const { dtype: held } = storageOf(program, value);
+    const whole = roomFor(program, value);
+    const numbers = words(held === 'float16' ? 'float32' : held, lengthOf(shapeOf(shape, scalars)));
+    widen(dtype, at(arrays, i), numbers, `state ${JSON.stringify(name)}`);
+    const dense = storedIn(held, numbers);
     for (const { dense: start, spaced, length } of runs)
       whole.set(/** @type {any} */ (dense.subarray(start, start + length)), spaced);
     device.write(value, whole);
@@ -143,8 +152,15 @@ async function readRuns(own, scalars) {
   const specs = plan.states ?? [];
   const shapes = specs.map(({ shape }) => shapeOf(shape, scalars));
   const runs = specs.map(({ room }, i) => runsOf(room, at(shapes, i)));
-  const read = /** @type {NonNullable<typeof device.segmentOnce>} */ (device.segmentOnce)(program.states ?? []);
-  return { specs, shapes, runs, wholes: await read([], runs.map(reachOf)) };
+  const values = program.states ?? [];
+  const read = /** @type {NonNullable<typeof device.segmentOnce>} */ (device.segmentOnce)(values);
+  const reaches = runs.map(reachOf);
+  const halved = values.map((value) => storageOf(program, value).dtype === 'float16');
+  const wholes = await read(
+    [],
+    reaches.map((reach, i) => (halved[i] ? Math.ceil(reach / 2) : reach)),
+  );
+  return { specs, shapes, runs, wholes: wholes.map((whole, i) => whole.subarray(0, reaches[i])) };
 }
 
 // <newest>
@@ -157,7 +173,7 @@ async function moveStates(own, scalars, stay) {
   const { specs, shapes, wholes } = await readRuns(own, scalars);
   specs.forEach(({ shape, room }, i) => {
     const value = at(own.program.states ?? [], i);
-    const whole = wordsFor(own.program, value);
+    const whole = roomFor(own.program, value);
     whole.set(/** @type {any} */ (at(wholes, i)));
     moveRows(whole, 1, room, at(shapes, i), shapeOf(shape, stay));
     own.device.write(value, whole);
@@ -176,7 +192,8 @@ async function readStates(own, scalars) {
   const { specs, shapes, runs, wholes } = await readRuns(own, scalars);
   return specs.map(({ dtype }, i) => {
     const shape = at(shapes, i);
-    const room = () => words(storageOf(program, at(values, i)).dtype, lengthOf(shape));
-    return Object.assign(narrow(dtype, denseOf(at(wholes, i), at(runs, i), room)), { shape });
+    const { dtype: held } = storageOf(program, at(values, i));
+    const dense = denseOf(at(wholes, i), at(runs, i), () => words(held, lengthOf(shape)));
+    return Object.assign(narrow(dtype, numbersIn(held, dense)), { shape });
   });
 }

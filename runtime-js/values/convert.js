@@ -4,7 +4,7 @@ import { elementOf, typedArray } from './dtypes.js';
 /**
  * @typedef {Float32Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Uint32Array<ArrayBuffer> | Uint16Array<ArrayBuffer>
  *   | Int16Array<ArrayBuffer> | Uint8Array<ArrayBuffer> | Int8Array<ArrayBuffer>} Words
- * Elements of fewer than 32 bits, those of Uint16Array maybe bits of halves, are in constants alone.
+ * Elements of fewer than 32 bits, those of Uint16Array maybe bits of halves, are in constants and states alone.
  */
 
 /**

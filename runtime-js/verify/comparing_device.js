@@ -4,8 +4,8 @@ import { at, storageOf, valueAt } from '../device/device_program.js';
 import { UnsupportedError } from '../errors.js';
 import { toHalf, words } from '../values/convert.js';
 import { copyOf, elementOf } from '../values/dtypes.js';
+import { numbersIn, saturated } from '../values/halves.js';
 import { judge } from './judge_launch.js';
-import { numbersIn } from './reference_kernels.js';
 
 /** @typedef {import('../values/convert.js').Words} Words */
 /** @typedef {import('../device/device_program.js').Device} Device */
@@ -25,9 +25,6 @@ import { numbersIn } from './reference_kernels.js';
 
 /** Milliseconds after which the page has its turn: references alone compute without waiting for a GPU. */
 const TURN = 50;
-
-/** The largest float16. */
-const LARGEST = 65504;
 
 /** @type {() => Findings} */
 export const noFindings = () => ({
@@ -159,7 +156,7 @@ const saturating = (reference) => ({
   compute(...given) {
     const computed = reference.compute(...given);
     computed.result.forEach((x, i) => {
-      if (Math.abs(x) > LARGEST && Number.isFinite(x)) computed.result[i] = Math.sign(x) * LARGEST;
+      computed.result[i] = saturated(x);
     });
     return computed;
   },

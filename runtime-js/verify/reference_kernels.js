@@ -3,7 +3,7 @@
 import { arrange } from '../device/arrange.js';
 import { trapped } from '../errors.js';
 import { fetchFile } from '../fetch/fetch_file.js';
-import { widenHalves, words } from '../values/convert.js';
+import { words } from '../values/convert.js';
 import { lengthOf } from '../values/dtypes.js';
 import { allocate, compile } from '../wasm/wasm_module.js';
 
@@ -148,17 +148,4 @@ function arranged(source, digits, limits) {
   const target = new Int32Array(lengthOf(digits.map(([extent]) => extent)));
   arrange(source, target, digits, limits);
   return target;
-}
-
-/**
- * Numbers of a storage: the same array where it has no halves.
- * @param {string} dtype
- * @param {Words} content
- * @returns {Words}
- */
-export function numbersIn(dtype, content) {
-  if (dtype !== 'float16') return content;
-  const numbers = new Float32Array(content.length);
-  widenHalves(/** @type {Uint16Array} */ (content), numbers);
-  return numbers;
 }

@@ -2,7 +2,7 @@
 import { at, describe, gridOf, storageOf, valueAt } from '../device/device_program.js';
 import { RunError } from '../errors.js';
 import { BufferUsage, READ } from '../gpu_flags.js';
-import { words } from '../values/convert.js';
+import { typedArray } from '../values/dtypes.js';
 import { untilDone } from './webgpu_device.js';
 import { bufferOf, checkLost, createBuffer, scoped } from './webgpu_state.js';
 
@@ -95,9 +95,10 @@ export function createSegment(state, reads, pool = state.staging) {
     if (fresh.length) await checkFirstRun(state, fresh, run);
     else run();
     const read = () =>
-      parts.map(({ start, bytes, dtype }) =>
-        words(dtype, bytes / 4, bytes ? staging?.getMappedRange(start, bytes).slice(0) : new ArrayBuffer(0)),
-      );
+      parts.map(({ start, bytes, dtype }) => {
+        const copy = (bytes && staging?.getMappedRange(start, bytes).slice(0)) || new ArrayBuffer(0);
+        return /** @type {import('../values/convert.js').Words} */ (typedArray(dtype, copy));
+      });
     const copies = staging ? await readMapped(state, staging, read) : read();
     staging?.unmap();
     // <states>
