@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..text.escape import html_text
 from ..text.size import size, sizes_by_type
-from .artifact import Artifact
+from .artifact import Artifact, DeviceArtifact
 from .files import BundleFile, Kind
 from .packaging import Packaging
 from .render_package import package_name
@@ -83,8 +83,10 @@ def _states(artifact: Artifact) -> str:
     lengths = [
         f"{d.name} {d.least} to {d.most} before a run{', of which the newest stay' if d.window else ''}" for d in kept
     ]
-    held = size(sum(spec.bytes for spec in artifact.states))
-    return ", ".join([f"{len(artifact.states)} states, {held} for each session", *lengths])
+    held = f"{size(sum(spec.bytes for spec in artifact.states))} for each session"
+    programs = [part.program for part in artifact.backends if isinstance(part, DeviceArtifact)]
+    halved = [f"{size(p.state_bytes)} on {p.backend}" for p in programs if p.halves_states]
+    return ", ".join([f"{len(artifact.states)} states", held, *halved, *lengths])
 
 
 def _snippets(artifact: Artifact, packaging: Packaging) -> Mapping[str, str]:

@@ -163,7 +163,8 @@ def _device(build: DeviceBuild) -> str:
         waits = "; a run waits once for the device"
     checked = f", {len(p.canaries)} of them checked at load" if p.canaries else ""
     launches = f"{_number(len(p.kernels), 'kernel')}{checked}, {_number(len(p.work), 'launch')} in a run{waits}"
-    return f"{launches}; {size(build.code_bytes)} of shaders; {size(p.bytes)} of device memory"
+    kept = f", {size(p.state_bytes)} of it for the states of a session" if p.states else ""
+    return f"{launches}; {size(build.code_bytes)} of shaders; {size(p.bytes)} of device memory{kept}"
 
 
 def _wasm(build: WasmBuild, memory: int) -> str:

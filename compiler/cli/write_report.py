@@ -110,7 +110,7 @@ def _device_data(build: DeviceBuild) -> dict[str, Any]:
         ],
         "crossings": p.readbacks,
         "prepared": _prepared_data(p),
-        "bytes": {"code": build.code_bytes, "device": p.bytes},
+        "bytes": {"code": build.code_bytes, "device": p.bytes, "states": p.state_bytes},
     }
 
 

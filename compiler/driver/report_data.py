@@ -147,7 +147,9 @@ _SHOWN = 6
 def describe_states(report: Report) -> str:
     """Names of the states, the bytes of a session's, the lengths that they may have before a run, and the inputs that
     follow from them."""
-    held = size(sum(t.bytes for t in report.states))
+    programs = [device.program for device in report.devices]
+    halved = [f"{size(p.state_bytes)} on {p.backend}" for p in programs if p.halves_states]
+    held = ", ".join([size(sum(t.bytes for t in report.states)), *halved])
     kept = [d for d in report.dimensions if d.after is not None and d.dropped_of is None]
     lengths = [f"{d.name} {d.least}..{d.most}{', of which the newest stay' if d.window else ''}" for d in kept]
     made = [f"made by the model: {', '.join(report.made)}"] if report.made else []
