@@ -4,12 +4,13 @@ is a round trip to the server, in the page and again in the worker."""
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import InternalError
 from .files import STABLE_NAMES
-from .minify_script import minify_script
+from .minify_script import minify_script, short_words
 from .strip_types import strip_types
 
 COMMON = "runtime.js"
@@ -38,13 +39,20 @@ _OTHER = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """`imports`: a pattern, and the file whose exports it destructures; `exports`: a name and its value; `body`: the
-    rest."""
+    """`imports`: a file, and the names of its exports by those that they have here, or the variable of all its exports.
+    `exports` are of its own; `again`: names, and of which file's exports they are. `body`: the rest."""
 
     name: str
-    imports: tuple[tuple[str, str], ...]
-    exports: tuple[tuple[str, str], ...]
+    imports: tuple[tuple[str, Mapping[str, str] | str], ...]
+    exports: tuple[str, ...]
+    again: Mapping[str, tuple[str, str]]
     body: str
+
+    @property
+    def targets(self) -> Iterator[str]:
+        """The files that it imports."""
+        yield from (target for target, _ in self.imports)
+        yield from (target for target, _ in self.again.values())
 
 
 def merge_modules(sources: Mapping[str, str]) -> dict[str, str]:
@@ -52,7 +60,8 @@ def merge_modules(sources: Mapping[str, str]) -> dict[str, str]:
     alone imports, COMMON and SHARED. Files that are no modules, or that are not imported, stay as they are.
 
     A module becomes a function that runs once, so names in different modules do not collide, and those in it are short
-    ones. InternalError for an unsupported form of import or export.
+    ones; what it exports are variables of the file, by one name in all files. InternalError for an unsupported form of
+    import or export, and for an import of what a module does not export.
     """
     modules = {name: parse_module(name, text) for name, text in sources.items() if name.endswith(".js")}
     needs = _needs_of_scripts(modules)
@@ -63,17 +72,80 @@ def merge_modules(sources: Mapping[str, str]) -> dict[str, str]:
         files[file] = [m for m in every.values() if places.get(m.name) == file]
     for script, own in needs.items():
         files[script] = [m for m in own if script in ALONE or places.get(m.name, script) == script]
-    # model.js has the classes of errors from there.
-    imported = {"errors.js"}
-    for own in files.values():
-        inside = {m.name for m in own}
-        imported.update(t for m in own for _, t in m.imports if t not in inside)
+    variables = Variables(every)
+    elsewhere = {name for own in files.values() for name in variables.imported(own)}
     merged = {name: text for name, text in sources.items() if name not in every}
     for file, own in files.items():
-        public = [m.name for m in own if m.name in imported and places.get(m.name) == file]
+        public = [m for m in own if places.get(m.name) == file]
+        names = sorted({name for m in public for name in variables.made(m)} & elsewhere)
         if own or file == COMMON:
-            merged[file] = _file(own, needs.get(file, own), places, public, modules.get(file))
+            merged[file] = _file(file, own, needs.get(file, own), places, names, variables)
     return merged
+
+
+class Variables:
+    """Exports of modules as variables of files: `$a` in each file that has or imports the export, shortest for those
+    that most modules import."""
+
+    def __init__(self, modules: Mapping[str, Module]) -> None:
+        self._modules = modules
+        uses: Counter[tuple[str, str]] = Counter()
+        for m in modules.values():
+            uses.update(key for key in map(self._origin, self._imports(m)) if key is not None)
+            uses.update({(m.name, name): 0 for name in m.exports})
+        ranked = sorted(uses, key=lambda key: (-uses[key], key))
+        self._names = {key: f"${word}" for key, word in zip(ranked, short_words(), strict=False)}
+        self.modules = {variable: name for (name, _), variable in self._names.items()}
+        """The module that has a variable's value."""
+
+    def _origin(self, export: tuple[str, str]) -> tuple[str, str] | None:
+        """The module and the name there of what others may export again; None for what no module has."""
+        name, exported = export
+        if (m := self._modules.get(name)) is None:
+            return None
+        if exported in m.again:
+            return self._origin(m.again[exported])
+        return export if exported in m.exports else None
+
+    def _imports(self, m: Module) -> Iterator[tuple[str, str]]:
+        for target, members in m.imports:
+            if not isinstance(members, str):
+                yield from ((target, name) for name in members.values())
+            elif target in self._modules:
+                own = self._modules[target]
+                yield from ((target, name) for name in (*own.exports, *own.again))
+
+    def exported(self, name: str) -> dict[str, str]:
+        """The variables of a module's exports."""
+        m = self._modules[name]
+        origins = {exported: self._origin((name, exported)) for exported in (*m.exports, *m.again)}
+        return {exported: self._names[origin] for exported, origin in origins.items() if origin is not None}
+
+    def object_of(self, name: str) -> str:
+        """An expression, the exports of a module by name."""
+        return f"{{{','.join(f'{name}:{variable}' for name, variable in self.exported(name).items())}}}"
+
+    def made(self, m: Module) -> list[str]:
+        """The variables that a module has values for."""
+        return [self._names[m.name, name] for name in m.exports]
+
+    def imported(self, modules: Sequence[Module]) -> list[str]:
+        """The variables that modules read and do not make, nor modules before them."""
+        inside = {m.name for m in modules}
+        origins = {origin for m in modules for origin in map(self._origin, (*self._imports(m), *m.again.values()))}
+        return sorted(self._names[origin] for origin in origins if origin is not None and origin[0] not in inside)
+
+    def locals_of(self, m: Module) -> dict[str, str]:
+        """The variables that names of imports stand for in a module."""
+        found = {}
+        for target, members in m.imports:
+            if not isinstance(members, str):
+                for local, name in members.items():
+                    if (origin := self._origin((target, name))) is not None:
+                        found[local] = self._names[origin]
+                    elif target in self._modules:
+                        raise InternalError(f"runtime-js/{m.name}: {target} exports no {name}")
+        return found
 
 
 def _needs_of_scripts(modules: Mapping[str, Module]) -> dict[str, list[Module]]:
@@ -96,7 +168,7 @@ def _place(needs: Mapping[str, list[Module]]) -> dict[str, str]:
     names = {script: {m.name for m in own} for script, own in needs.items() if script not in ALONE}
     places = {script: script for script in needs}
     for m in {m.name: m for script in names for m in needs[script]}.values():
-        below = all(t in places or t in STABLE_NAMES for _, t in m.imports)
+        below = all(t in places or t in STABLE_NAMES for t in m.targets)
         if m.name in needs or not below or _NAMED.search(m.body):
             continue
         scripts = [script for script, own in names.items() if m.name in own]
@@ -112,28 +184,26 @@ def _place(needs: Mapping[str, list[Module]]) -> dict[str, str]:
 
 def exported_names(source: str) -> list[str]:
     """The names that a module exports."""
-    return [name for name, _ in parse_module("", source).exports]
+    m = parse_module("", source)
+    return [*m.exports, *m.again]
 
 
 def parse_module(name: str, text: str) -> Module:
     """Raises InternalError for an unsupported form of import or export."""
     text = strip_types(text)
-    imports = tuple(
-        (space or f"{{{','.join(members.replace(' as ', ':').replace(',', ' ').split())}}}", target)
-        for members, space, target in _IMPORT.findall(text)
-    )
-    again = _EXPORT_FROM.findall(text)
-    exports = [(local, local) for local in _EXPORT.findall(text)]
-    exports += [(public, f"{variable_of(target)}.{was or public}") for was, public, target in again]
+    imports = tuple((target, space or _members(members)) for members, space, target in _IMPORT.findall(text))
+    again = {public: (target, was or public) for was, public, target in _EXPORT_FROM.findall(text)}
+    exports = tuple(_EXPORT.findall(text))
     body = _EXPORT.sub("", _EXPORT_FROM.sub("", _IMPORT.sub("", text)))
     if (other := _OTHER.search(body)) is not None and name not in STABLE_NAMES:
         raise InternalError(f"runtime-js/{name}: no way to merge {other[0]!r}")
-    return Module(
-        name,
-        imports + tuple(("", target) for _, _, target in again),
-        tuple(exports),
-        body.strip(),
-    )
+    return Module(name, imports, exports, again, body.strip())
+
+
+def _members(text: str) -> dict[str, str]:
+    """Names of exports by those that an import gives them."""
+    members = (member.split(" as ") for member in text.replace("\n", " ").split(",") if member.strip())
+    return {member[-1].strip(): member[0].strip() for member in members}
 
 
 def needs_of(root: str, modules: Mapping[str, Module]) -> list[Module]:
@@ -147,7 +217,7 @@ def needs_of(root: str, modules: Mapping[str, Module]) -> list[Module]:
             return
         if name not in modules:
             raise InternalError(f"runtime-js/{importers[-1]} refers to {name}, which does not exist")
-        for _, target in modules[name].imports:
+        for target in modules[name].targets:
             visit(target, (*importers, name))
         needed[name] = modules[name]
 
@@ -156,43 +226,63 @@ def needs_of(root: str, modules: Mapping[str, Module]) -> list[Module]:
 
 
 def _file(
+    file: str,
     own: Sequence[Module],
     needs: Sequence[Module],
     places: Mapping[str, str],
     public: Sequence[str],
-    script: Module | None,
+    variables: Variables,
 ) -> str:
     """The modules, with imports from where others lie, and of all other files that `needs` lie in, which come in the
-    same round trip; exports are those of `script`, and what modules of other files import."""
+    same round trip; exports are those of a script, and `public`, the variables that other files import."""
     inside = {m.name for m in own}
-    outside = dict.fromkeys(t for m in own for _, t in m.imports if t not in inside and t not in STABLE_NAMES)
+    outside = variables.imported(own)
     lines = []
     later = [m.name for m in needs if m.name in places and m.name not in inside]
-    for file in sorted({places[name] for name in (*outside, *later)}):
-        names = [variable_of(target) for target in outside if places[target] == file]
-        lines.append(f"import {{ {', '.join(names)} }} from './{file}';\n" if names else f"import './{file}';\n")
-    stable = [imported for m in own for imported in m.imports if imported[1] in STABLE_NAMES]
-    lines += [f"import {p if p.startswith('{') else f'* as {p}'} from './{t}';\n" for p, t in stable]
-    lines.append(functions_of(own))
-    if public:
-        lines.append(f"export {{ {', '.join(map(variable_of, public))} }};\n")
-    if script is not None and script.exports:
-        names = [name for name, _ in script.exports]
-        lines.append(f"export const {{ {', '.join(names)} }} = {variable_of(script.name)};\n")
+    found = {name: places[variables.modules[name]] for name in outside}
+    for other in sorted({*found.values(), *(places[name] for name in later)}):
+        names = [name for name in outside if found[name] == other]
+        lines.append(f"import {{ {', '.join(names)} }} from './{other}';\n" if names else f"import './{other}';\n")
+    for m in own:
+        for target, members in m.imports:
+            if target in STABLE_NAMES:
+                pattern = f"* as {members}" if isinstance(members, str) else f"{{ {_pattern(members, ' as ')} }}"
+                lines.append(f"import {pattern} from './{target}';\n")
+    lines.append(functions_of(own, variables))
+    names = list(public)
+    # model.js has the classes of errors from COMMON.
+    for script in (file, *(["errors.js"] if file == COMMON else [])):
+        if any(m.name == script for m in own):
+            exported = variables.exported(script).items()
+            names += [f"{made} as {name}" for name, made in exported if script == file or name[0].isupper()]
+    if names:
+        lines.append(f"export {{ {', '.join(names)} }};\n")
     return "".join(lines)
 
 
-def functions_of(modules: Iterable[Module], stable: Collection[str] = ()) -> str:
-    """The modules as functions that run once, in order. Of STABLE_NAMES, whose imports are others' to write, `stable`
-    are variables, too."""
+def _pattern(members: Mapping[str, str], between: str) -> str:
+    return ", ".join(name if name == local else f"{name}{between}{local}" for local, name in members.items())
+
+
+def functions_of(modules: Iterable[Module], variables: Variables, stable: Collection[str] = ()) -> str:
+    """The modules as functions that run once, in order, and give what they export. Of STABLE_NAMES, whose imports are
+    others' to write, `stable` are variables, too."""
     blocks = []
     for m in modules:
-        bindings = ",".join(
-            f"{p}={variable_of(t)}" for p, t in m.imports if p and (t in stable or t not in STABLE_NAMES)
-        )
-        results = ",".join(name if name == value else f"{name}:{value}" for name, value in m.exports)
-        inner = "\n".join((*([f"const {bindings};"] if bindings else []), m.body, f"return {{{results}}}"))
-        blocks.append(f"{variable_of(m.name)}=(()=>{{{minify_script(inner)}}})()")
+        bindings = []
+        for target, members in m.imports:
+            if target in stable:
+                pattern = members if isinstance(members, str) else f"{{{_pattern(members, ':')}}}"
+                bindings.append(f"{pattern}={variable_of(target)}")
+            elif isinstance(members, str) and target not in STABLE_NAMES:
+                bindings.append(f"{members}={variables.object_of(target)}")
+        made = variables.made(m)
+        result = m.exports[0] if len(m.exports) == 1 else f"[{','.join(m.exports)}]"
+        inner = "\n".join((*([f"const {','.join(bindings)};"] if bindings else []), m.body, f"return {result}"))
+        left = made[0] if len(made) == 1 else f"[{','.join(made)}]"
+        script = minify_script(inner, tuple(variables.locals_of(m).items()))
+        if script != "return[]":
+            blocks.append(f"{left}=(()=>{{{script}}})()")
     together = ",\n".join(blocks)
     return f"const {together};\n" if blocks else ""
 

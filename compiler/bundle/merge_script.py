@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ..errors import InternalError
-from .merge_modules import ALONE, IMPORTED_LATER, Module, functions_of, needs_of, parse_module, variable_of
+from .merge_modules import ALONE, IMPORTED_LATER, Module, Variables, functions_of, needs_of, parse_module, variable_of
 
 RUNTIME = "$runtime"
 """A function of `$meta` (runtime-js/script/create_script_worker.js), whose results are the exports of the modules asked
@@ -27,34 +27,36 @@ _ENDS_ELEMENT = re.compile(r"<(?:/script|!--)", re.IGNORECASE)
 
 def merge_script(sources: Mapping[str, str], roots: tuple[str, ...]) -> str:
     """RUNTIME, with the exports of `roots` by variable. InternalError for what only ES modules can do."""
-    modules = {n: _at_once(parse_module(n, text)) for n, text in _for_scripts(sources).items() if n.endswith(".js")}
+    modules = {n: parse_module(n, text) for n, text in _for_scripts(sources).items() if n.endswith(".js")}
+    variables = Variables(modules)
+    modules = {n: _at_once(m, variables) for n, m in modules.items()}
     page = {m.name: m for root in roots for m in needs_of(root, modules)}
     workers = sorted({name for m in page.values() for name in _WORKER.findall(m.body)})
     common = {m.name: m for name in workers if name not in ALONE for m in needs_of(name, modules)[:-1]}
     cases = []
     for name in workers:
-        own = functions_of(m for m in needs_of(name, modules) if m.name not in common)
+        own = functions_of((m for m in needs_of(name, modules) if m.name not in common), variables)
         cases.append(f"'webnn-compile ./{name}'(){{\n{own}}},\n")
     done = set(common)
     others = []
     for root in roots:
         needed = [m for m in needs_of(root, modules) if m.name not in done]
-        others.append(functions_of(needed))
+        others.append(functions_of(needed, variables))
         done.update(m.name for m in needed)
     return _checked(
-        f"function {RUNTIME}($meta) {{\n{functions_of(common.values())}"
+        f"function {RUNTIME}($meta) {{\n{functions_of(common.values(), variables)}"
         f"const workers = {{\n__proto__: null,\n{''.join(cases)}}};\n"
         # The name of a page's window is what others have set.
         "const role = typeof document === 'undefined' && workers[globalThis.name];\n"
         f"if (role) return void role();\n{''.join(others)}"
-        f"return {{ {', '.join(map(variable_of, roots))} }};\n}}\n"
+        f"return {{ {', '.join(f'{variable_of(root)}: {variables.object_of(root)}' for root in roots)} }};\n}}\n"
     )
 
 
 def merge_page(sources: Mapping[str, str], model: str) -> str:
     """The bundle's own page as a classic script, beside which `model`, an expression, has the model's exports."""
     modules = {n: parse_module(n, text) for n, text in sources.items() if n.endswith(".js")}
-    page = functions_of(needs_of("page.js", modules), stable=("model.js",))
+    page = functions_of(needs_of("page.js", modules), Variables(modules), stable=("model.js",))
     return _checked(f"(() => {{\n'use strict';\nconst {variable_of('model.js')} = {model};\n{page}}})();\n")
 
 
@@ -62,11 +64,11 @@ def _for_scripts(sources: Mapping[str, str]) -> dict[str, str]:
     return {**sources, "create_worker.js": sources["create_script_worker.js"]}
 
 
-def _at_once(m: Module) -> Module:
+def _at_once(m: Module, variables: Variables) -> Module:
     """With what it imports later imported as all else."""
     later = IMPORTED_LATER.findall(m.body)
-    body = IMPORTED_LATER.sub(lambda call: f"Promise.resolve({variable_of(call[1])})", m.body)
-    return replace(m, imports=(*m.imports, *(("", target) for target in later)), body=body)
+    body = IMPORTED_LATER.sub(lambda call: f"Promise.resolve({variables.object_of(call[1])})", m.body)
+    return replace(m, imports=(*m.imports, *((target, {}) for target in later)), body=body)
 
 
 def _checked(script: str) -> str:

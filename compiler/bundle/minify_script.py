@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import count, product
 
@@ -34,13 +34,14 @@ _RESTRICTED = ("return", "break", "continue", "throw", "yield", "async")
 
 
 @lru_cache(maxsize=512)
-def minify_script(source: str) -> str:
-    """The body of a function, in which all that it declares is local.
+def minify_script(source: str, outer: tuple[tuple[str, str], ...] = ()) -> str:
+    """The body of a function, in which all that it declares is local; `outer` are names here and outside of it of what
+    is declared there.
 
     Raises InternalError for forms that leave open whether a name is that of a property, for `var`, `eval` and `with`.
     """
     script = read_script(source)
-    names = short_names(script)
+    names = short_names(script, dict(outer))
     shown = [names.get(t.text, t.text) if t.role is Role.NAME else _shown(t, names) for t in script.tokens]
     for i in range(len(shown)):
         if _is_of_number(script, i):
@@ -59,23 +60,24 @@ def _shown(token: Token, names: dict[str, str]) -> str:
             return token.text
 
 
-def short_names(script: Script) -> dict[str, str]:
+def short_names(script: Script, outer: Mapping[str, str]) -> dict[str, str]:
     """By the names that they replace, short ones for the most frequent; those whose scopes lie apart share one."""
     scopes: dict[str, list[tuple[int, int]]] = {}
     for i, start, end in _declarations(script):
         scopes.setdefault(script.text(i), []).append((start, end))
     uses: Counter[str] = Counter()
-    free = {*KEYWORDS, *CONTEXTUAL}
+    free = {*KEYWORDS, *CONTEXTUAL, *outer.values()}
+    scopes |= {name: [(0, len(script.tokens))] for name in outer}
     for i, token in enumerate(script.tokens):
         if token.role in (Role.NAME, Role.SHORTHAND):
             uses[token.text] += 1
             if not any(start <= i < end for start, end in scopes.get(token.text, ())):
                 free.add(token.text)
-    short: dict[str, str] = {}
+    short = dict(outer)
     taken: dict[str, list[tuple[int, int]]] = {}
-    for name in sorted((n for n in uses if n not in free), key=lambda n: (-uses[n], n)):
+    for name in sorted((n for n in uses if n not in free and n not in outer), key=lambda n: (-uses[n], n)):
         own = scopes[name]
-        short[name] = next(n for n in _names() if n not in free and _apart(own, taken.get(n, ())))
+        short[name] = next(n for n in short_words() if n not in free and _apart(own, taken.get(n, ())))
         taken.setdefault(short[name], []).extend(own)
     return short
 
@@ -84,7 +86,7 @@ def _apart(some: Iterable[tuple[int, int]], others: Iterable[tuple[int, int]]) -
     return all(end <= start_ or end_ <= start for start, end in some for start_, end_ in others)
 
 
-def _names() -> Iterator[str]:
+def short_words() -> Iterator[str]:
     for length in count(1):
         for first, *rest in product(_START, *[f"{_START}0123456789"] * (length - 1)):
             yield "".join((first, *rest))

@@ -29,9 +29,7 @@ def render_entry(
         MARKER,
         f"import {{ cacheOf, load as start }} from './{runtime['load.js'].name}';",
         # Both files at once, instead of the second when the first is there.
-        f"import {{ $errors }} from './{runtime[COMMON].name}';",
-        "",
-        f"export const {{ {', '.join(errors)} }} = $errors;",
+        f"export {{ {', '.join(errors)} }} from './{runtime[COMMON].name}';",
         "",
         f"const manifest = {render_manifest(manifest, locate)};",
         "",
@@ -56,9 +54,7 @@ def render_functions_entry(
         MARKER,
         f"import {{ cacheOf as $cacheOf, functionsOf as $functionsOf, load as $load }} from "
         f"'./{runtime['load.js'].name}';",
-        f"import {{ $errors }} from './{runtime[COMMON].name}';",
-        "",
-        f"export const {{ {', '.join(errors)} }} = $errors;",
+        f"export {{ {', '.join(errors)} }} from './{runtime[COMMON].name}';",
         "",
         "const $manifests = {",
         *(f"{name}: {render_manifest(manifest, locate)}," for name, manifest in manifests.items()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -101,10 +102,10 @@ def test_what_names_a_worker_is_not_in_what_workers_import() -> None:
 @pytest.mark.skipif(shutil.which("node") is None, reason="no Node.js to run modules")
 def test_merged_modules_do_what_they_did(merged: Path) -> None:
     script = (
-        "import { load } from './load.mjs';\nimport { $errors } from './runtime.mjs';\nconsole.log(await load(true));"
+        "import { load } from './load.mjs';\nimport { Fault } from './runtime.mjs';\nconsole.log(await load(true));"
         "console.log(await load(true, 'other'), '-', await load(true, 'third'));"
     )
-    script += "try { await load(false); } catch (e) { console.log(e.message, e instanceof $errors.Fault); }"
+    script += "try { await load(false); } catch (e) { console.log(e.message, e instanceof Fault); }"
     assert node(merged, script) == "wasm errors x\nother errors deep own - third deep own plain\noptions true"
     assert "globalThis.result" in (merged / "worker.mjs").read_text()
     assert node(merged, "import './worker.mjs';\nconsole.log(await globalThis.result);") == "wasm errors x"
@@ -115,9 +116,29 @@ def test_comments_and_spaces_are_left_out() -> None:
     text = "// First.\n\nexport const load = () => {\n  // Inner.\n  return 1; // one\n};\n"
     text += "export const url = 'http://a'; // it's gone\nexport const odd = '; // kept';\n"
     assert merge_modules(SOURCES | {"load.js": text})["load.js"].splitlines() == [
-        "const $load=(()=>{const a=()=>{return 1};const c='http://a';const b='; // kept';"
-        "return{load:a,url:c,odd:b}})();",
-        "export const { load, url, odd } = $load;",
+        "const [$c,$e,$d]=(()=>{const a=()=>{return 1};const c='http://a';const b='; // kept';return[a,c,b]})();",
+        "export { $c as load, $e as url, $d as odd };",
+    ]
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no Node.js to run modules")
+def test_imports_are_variables_of_the_file_whatever_hides_their_names(tmp_path: Path) -> None:
+    sources = SOURCES | {
+        "again.js": "export { own as mine } from './own.js';\nexport { plain } from './plain.js';\n",
+        "load.js": "import * as all from './again.js';\nimport { mine as own } from './again.js';\n"
+        "import { who } from './errors.js';\nexport { plain as simple } from './again.js';\n"
+        "const hidden = (who) => [who, own];\n"
+        "export const load = ({ own }) => ({ own, all, who: who(), hidden: hidden(own) });\n"
+        "export const same = () => ({ own });\n",
+    }
+    for name, text in merge_modules(sources).items():
+        (tmp_path / name.replace(".js", ".mjs")).write_text(text.replace(".js'", ".mjs'"))
+    script = "import { load, same, simple } from './load.mjs';\n"
+    script += "console.log(JSON.stringify([load({ own: 1 }), same(), simple]));"
+    assert json.loads(node(tmp_path, script)) == [
+        {"own": 1, "all": {"mine": "own", "plain": "plain"}, "who": "errors", "hidden": [1, "own"]},
+        {"own": "own"},
+        "plain",
     ]
 
 
@@ -132,6 +153,7 @@ def test_the_entry_keeps_its_place(merged: Path) -> None:
     [
         ("options.js", "import './wasm.js';\n", "no way to merge"),
         ("options.js", "export default 1;\n", "no way to merge"),
+        ("options.js", "import { lost } from './errors.js';\n", r"options\.js: errors\.js exports no lost"),
         ("wasm.js", "import { load } from './load.js';\nexport const start = load;\n", "form a cycle"),
         ("wasm.js", "import { x } from './lost.js';\nexport const start = x;\n", r"wasm\.js refers to lost\.js"),
     ],
