@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
-from math import prod
+from math import log, prod
 from typing import Any
 
 from ..ir.nodes import Expr, Scalar
@@ -35,8 +35,14 @@ from .artifact import KernelInfo
 from .pack_source import pack_source
 from .size_data import Numbers, number_scalars
 
-DIFFERENCES = ("launch", "offset", "storage", "value")
+DIFFERENCES = ("offset", "storage", "value")
 """Columns that runtime-js/device/device_program.js adds up."""
+
+STEPS = 4
+"""Numbers of a canary are counts of such parts of its tolerance, which are shorter than decimals."""
+
+SUMS = 1e-4
+"""The tolerance of most canaries, which is left out."""
 
 
 def render_device(program: DeviceProgram) -> bytes:
@@ -44,6 +50,7 @@ def render_device(program: DeviceProgram) -> bytes:
     launches and calls of the host by their numbers."""
     numbers = scalar_numbers(program)
     steps = _Steps(program, numbers)
+    canaries = {program.launches[c.launch].kernel: c for c in program.canaries}
     document: dict[str, Any] = {
         "backend": program.backend,
         "features": sorted({feature for k in program.kernels for feature in k.features}),
@@ -62,8 +69,6 @@ def render_device(program: DeviceProgram) -> bytes:
     }
     if program.states:
         document["states"] = [port.value for port in program.states]
-    if program.canaries:
-        document["canaries"] = _columns(map(_canary, program.canaries))
     if program.host is not None:
         document["host"] = {
             "inputs": [port.spec.offset for port in program.inputs],
@@ -72,15 +77,19 @@ def render_device(program: DeviceProgram) -> bytes:
         if program.host.scalars:
             document["host"]["scalars"] = [[numbers[s], offset] for s, offset in program.host.scalars.items()]
     # Last, so that the small tables lie together: a compressor sees 32 kB, and sources are 3 times that.
-    document["kernels"] = _columns(_kernel(k) for k in program.kernels)
+    checked = _columns(_canary(canaries.get(i)) for i in range(len(program.kernels)))
+    document["kernels"] = checked | _columns(map(_kernel, program.kernels))
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _columns(rows: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
-    """By the names of fields; None where a row has none."""
+    """By the names of fields; None where a row has none, and nothing where none of those behind it has one."""
     listed = list(rows)
     names = dict.fromkeys(name for row in listed for name in row)
     columns = {name: [row.get(name) for row in listed] for name in names}
+    for column in columns.values():
+        while column[-1] is None:
+            column.pop()
     return {name: _differences(fields) if name in DIFFERENCES else fields for name, fields in columns.items()}
 
 
@@ -208,14 +217,24 @@ def _constant(c: Constant, name: str) -> dict[str, Any]:
 
 
 def render_dimensions(dimensions: Sequence[CopyDimension]) -> list[list[int]]:
-    """Dimensions of a strided copy, as `arrange.js` takes them."""
-    return [[d.extent, d.stride, d.axis, d.weight] for d in dimensions]
+    """Dimensions of a strided copy, as `arrange.js` takes them: without an axis where there is none, or its weight
+    of 1."""
+    lengths = (2 if d.axis < 0 else 3 if d.weight == 1 else 4 for d in dimensions)
+    return [[d.extent, d.stride, d.axis, d.weight][:n] for d, n in zip(dimensions, lengths, strict=True)]
 
 
-def _canary(c: Canary) -> dict[str, Any]:
-    entry: dict[str, Any] = {"launch": c.launch, "sum": c.sum, "norm": c.norm, "tolerance": c.tolerance}
+def _canary(c: Canary | None) -> dict[str, Any]:
+    """Further fields of a kernel."""
+    if c is None:
+        return {}
+    entry: dict[str, Any] = {
+        "norm": round(log(c.norm) / c.tolerance * STEPS),
+        "sum": round(c.sum / c.norm / c.tolerance * STEPS),
+    }
+    if c.tolerance != SUMS:
+        entry["tolerance"] = c.tolerance
     if c.scalars:
-        entry["scalars"] = list(c.scalars)
+        entry["sizes"] = list(c.scalars)
     if c.positive:
         entry["positive"] = True
     if c.integers is not None:
@@ -223,7 +242,7 @@ def _canary(c: Canary) -> dict[str, Any]:
     if c.most is not None:
         entry["most"] = c.most
     if c.padding:
-        entry["outside"] = [[p.argument, render_dimensions(p.dimensions), list(p.limits)] for p in c.padding]
+        entry["outside"] = {p.argument: [render_dimensions(p.dimensions), list(p.limits)] for p in c.padding}
     return entry
 
 

@@ -100,6 +100,8 @@ def optional_parts(artifact: Artifact) -> Iterator[str]:
     checked = any(part.references is not None for part in devices)
     if checked or any(part.program.canaries for part in devices):
         yield "trials"
+    if any(k.with_subgroups is not None for part in devices for k in part.program.kernels):
+        yield "subgroups"
     if checked:
         yield from ("check", "checkCheckOptions", "copied", "kernelCheck")
     if not all(isinstance(step, Launch | HostCall) for part in devices for step in part.program.steps):

@@ -1,4 +1,4 @@
-"""Operands of canaries, and what is compared of their results: made from a seed, as `values/seeded.py` makes words.
+"""Operands of canaries, and what is compared of their results, made from a seed.
 
 `runtime-js/device/try_kernels.js` makes the same ones.
 """
@@ -10,20 +10,23 @@ from functools import lru_cache
 import numpy as np
 
 from ..dtypes import BOOL, I8, U8, U32, DType
-from ..values.seeded import seeded_words
 
 Array = np.ndarray
 
+_WORD = 0xFFFFFFFF
+
 PERIOD = 65521
 """After so many elements, a prime, the same ones come again, which takes a page a tenth of the time."""
+RESULT = 0
+"""The number of the result among the arguments: the operand before it is 1, and so on."""
 FEW = 7
 """A mask of integers that have any value: most are indices, and operands of sums."""
 
 
 def canary_values(dtype: DType, count: int, argument: int, *, positive: bool, integers: int | None) -> Array:
-    """The elements of an argument, by its number, of the model's type `dtype`: float32 [count], multiples of 2**-11
-    from -1 to below 1, or of 2**-12 from 0.5 to below 1.5 where they are `positive`; of other types int64 [count], all
-    that `integer_range` says."""
+    """The elements of an argument, by its number from the RESULT on, of the model's type `dtype`: float32 [count],
+    multiples of 2**-11 from -1 to below 1, or of 2**-12 from 0.5 to below 1.5 where they are `positive`; of other types
+    int64 [count], all that `integer_range` says."""
     words = _words(count, argument)
     if dtype.is_float:
         steps = np.arange(4096, dtype=np.float32)
@@ -40,7 +43,14 @@ def _words(count: int, argument: int) -> Array:
 
 @lru_cache(16)
 def _period(argument: int) -> Array:
-    return seeded_words(PERIOD, argument)
+    """uint32 [PERIOD], of a generator that a page has in a few characters: Marsaglia, Xorshift RNGs, 2003."""
+    words, word = [], (argument + 1) * 0x9E3779B1 & _WORD
+    for _ in range(PERIOD):
+        word ^= word << 13 & _WORD
+        word ^= word >> 17
+        word ^= word << 5 & _WORD
+        words.append(word)
+    return np.array(words, np.uint32)
 
 
 def integer_range(dtype: DType, integers: int | None) -> tuple[int, int]:
@@ -51,16 +61,14 @@ def integer_range(dtype: DType, integers: int | None) -> tuple[int, int]:
     return {BOOL: (0, 1), I8: (-128, 127), U8: (0, 255), U32: (0, 2**32 - 1)}.get(dtype, (0, FEW))
 
 
-def canary_sums(
-    result: Array, argument: int, most: float | None = None, inside: Array | None = None
-) -> tuple[float, float]:
+def canary_sums(result: Array, most: float | None = None, inside: Array | None = None) -> tuple[float, float]:
     """The sum of the elements of a result, flat, with random signs, and the root of the sum of their squares; of those
     that are `inside` its storage, bool of its shape. Those beyond `most` count as that. NaN where an element is no
     number."""
     values = result.astype(np.float64)
     if most is not None:
         values = values.clip(-most, most)
-    signs = 1.0 - 2.0 * (_words(values.size, argument) & np.uint32(1))
+    signs = 1.0 - 2.0 * (_words(values.size, RESULT) & np.uint32(1))
     if inside is not None:
         values, signs = values[inside], signs[inside]
     with np.errstate(all="ignore"):

@@ -24,7 +24,7 @@ def check_canaries(program: DeviceProgram, device: Device) -> tuple[Canary, ...]
         launch = program.launches[canary.launch]
         padding = {p.argument: p for p in canary.padding}
         insides: list[Array | None] = []
-        for i, value in enumerate(launch.arguments):
+        for value, i in zip(launch.arguments, reversed(range(len(launch.arguments))), strict=True):
             storages.append(program.storages[program.values[value].storage])
             upload = uploads.get(value)
             if i not in padding and upload is not None and upload.dimensions is not None:
@@ -38,13 +38,14 @@ def check_canaries(program: DeviceProgram, device: Device) -> tuple[Canary, ...]
         for i, (value, storage, inside) in enumerate(zip(launch.arguments[:-1], numbers, insides, strict=False)):
             v = program.values[value]
             count = prod(v.shape) if inside is None else inside.size
-            filled = canary_values(v.dtype, count, i, positive=canary.positive, integers=canary.integers)
+            number = len(numbers) - 1 - i
+            filled = canary_values(v.dtype, count, number, positive=canary.positive, integers=canary.integers)
             held = storages[storage].dtype.numpy
             device.write(storage, (filled if inside is None else np.where(inside, filled, 0)).astype(held))
         device.launch(launch.kernel, numbers, canary.scalars)
         inside, count = insides[-1], prod(program.values[launch.arguments[-1]].shape)
         result = device.read(numbers[-1])[: count if inside is None else inside.size]
-        total, norm = canary_sums(result, len(numbers) - 1, canary.most, inside)
+        total, norm = canary_sums(result, canary.most, inside)
         allowed = canary.tolerance * canary.norm
         if not (abs(total - canary.sum) <= allowed and abs(norm - canary.norm) <= allowed):
             wrong.append(canary)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from math import ceil, log2, log10
+from math import ceil, floor, log2, log10
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from ..system.cache import Cache, key_of
 from .canary_values import FEW, canary_sums, canary_values, integer_range
 from .native_kernels import NativeKernels
 from .place_elements import Place, place_operand, place_result
-from .tolerances import LOOSEST, amplifies, base_tolerance
+from .tolerances import EXACT, LOOSEST, SUMS, amplifies, base_tolerance
 
 Array = np.ndarray
 
@@ -115,7 +115,7 @@ class _Trial:
         operands = [self._operand(i, positive=positive) for i in range(len(self.operands))]
         exact = self._result(native, number, operands)
         most = _most(exact)
-        total, norm = canary_sums(exact, len(operands), most)
+        total, norm = canary_sums(exact, most)
         if not 0 < norm < np.inf:
             return None
         tolerance = self.base
@@ -124,18 +124,18 @@ class _Trial:
             moved = ([_moved(a, i * sign) for i, a in enumerate(operands, 2)] for sign in (1, -1))
             others += [self._result(native, number, near) for near in moved]
         for other in others:
-            s, n = canary_sums(other, len(operands), most)
+            s, n = canary_sums(other, most)
             sensitivity = float(np.maximum(abs(s - total), abs(n - norm))) / norm
             if not CONDITION * sensitivity <= LOOSEST:  # or it is no number
                 return None
             tolerance = max(tolerance, CONDITION * sensitivity)
-        tolerance = float(f"{tolerance:.2g}")
-        total, norm = (_shortened(n, norm * tolerance) for n in (total, norm))
+        tolerance = _least_wrong(norm) if tolerance == EXACT else float(f"{tolerance:.2g}")
         return Canary(self.launch, total, norm, tolerance, self.scalars, positive, self.integers, most, self.padding)
 
     def _operand(self, number: int, *, positive: bool) -> Array:
         place, param = self.operands[number], self.kernel.params[number]
-        elements = canary_values(place.dtype, place.count, number, positive=positive, integers=self.integers)
+        argument = len(self.operands) - number
+        elements = canary_values(place.dtype, place.count, argument, positive=positive, integers=self.integers)
         return place.array(elements.astype(param.dtype.numpy)).reshape(param.shape)
 
     def _result(self, native: NativeKernels, number: int, operands: Sequence[Array]) -> Array:
@@ -167,10 +167,9 @@ def _most(result: Array) -> float | None:
     return None if others.max() == sizes.max() else float(2.0 ** ceil(log2(others.max())))
 
 
-def _shortened(value: float, allowed: float) -> float:
-    """The value in so many decimals that its error is a twentieth of what is allowed; an integer as an int."""
-    rounded = round(value, max(0, ceil(1 - log10(allowed))))
-    return int(rounded) if rounded == int(rounded) else rounded
+def _least_wrong(norm: float) -> float:
+    """A tolerance of integers: a power of ten that allows a tenth at most, but for rounding in float64."""
+    return max(EXACT, min(SUMS, float(10.0 ** floor(-1 - log10(norm)))))
 
 
 def _trials(plan: DevicePlan, program: DeviceProgram) -> list[_Trial]:
@@ -202,7 +201,7 @@ def _trial(plan: DevicePlan, program: DeviceProgram, number: int, launch: Launch
     arranged = {c.value for c in program.constants if c.dimensions is not None}
     padding = tuple(
         p.padding(i)
-        for i, (p, value) in enumerate(zip((*found, result), launch.arguments, strict=True))
+        for i, (p, value) in enumerate(zip((result, *reversed(found)), reversed(launch.arguments), strict=True))
         if p.is_padded and value not in arranged
     )
     base, stored = base_tolerance(naive), program.storages[values[-1].storage].dtype

@@ -34,14 +34,15 @@ class Place:
         return any(d.axis >= 0 for d in self.dimensions)
 
     def padding(self, argument: int) -> Padding:
-        """Padding of the argument's storage, in few dimensions: no strides matter."""
+        """Padding of the argument's storage, in few dimensions, and by the axes that have any: no strides matter."""
         merged: list[CopyDimension] = []
+        axes = list(dict.fromkeys(d.axis for d in self.dimensions if d.axis >= 0))
         for d in self.dimensions:
             if merged and d.axis == merged[-1].axis == -1:
                 merged[-1] = replace(merged[-1], extent=merged[-1].extent * d.extent)
             else:
-                merged.append(replace(d, stride=0))
-        return Padding(argument, tuple(merged), self.limits)
+                merged.append(replace(d, stride=0, axis=axes.index(d.axis) if d.axis >= 0 else -1))
+        return Padding(argument, tuple(merged), tuple(self.limits[axis] for axis in axes))
 
     @property
     def count(self) -> int:

@@ -237,8 +237,8 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Padding:
-    """The storage of an argument, by its number, in `dimensions`, outermost first, over all of its elements: those at
-    or beyond the limit of a logical axis are padding. Strides are 0."""
+    """The storage of an argument, the result being 0 and the operand before it 1, in `dimensions`, outermost first,
+    over all of its elements: those at or beyond the limit of a logical axis are padding. Strides are 0."""
 
     argument: int
     dimensions: tuple[CopyDimension, ...]
@@ -253,7 +253,8 @@ class Canary:
     what is `padding` there is zero. With `positive` floats are in [0.5, 1.5), and `integers` is a mask of all integers.
     `scalars` are passed. Of the result, elements that are no padding, `sum` has random signs, and `norm` is the root of
     the sum of squares: a device may be off by `tolerance` times the norm. Elements beyond `most` count as that: a
-    result may have infinities, or the least float as a mask. `launch` is the number among all launches.
+    result may have infinities, or the least float as a mask. `launch` is the number among all launches,
+    the first of its kernel.
     """
 
     launch: int

@@ -1,7 +1,7 @@
 // Constants that the bundle stores in another order than the device: a strided copy.
 
 /** @typedef {import('../values/convert.js').Words} Words */
-/** @typedef {[extent: number, stride: number, axis: number, weight: number]} StridedDimension */
+/** @typedef {[extent: number, stride: number, axis?: number, weight?: number]} StridedDimension axis -1, which it is without one: none */
 
 /**
  * Fills `target`, which is zero before, in the order of nested loops over `digits`, the last innermost; each moves through `source`
@@ -16,7 +16,7 @@ export function arrange(source, target, digits, limits) {
   const sizes = digits.map((_, i) => digits.slice(i + 1).reduce((size, [extent]) => size * extent, 1));
   /** @type {(level: number, from: number, to: number) => void} */
   const fill = (level, from, to) => {
-    const [extent, stride, axis, weight] = /** @type {StridedDimension} */ (digits[level]);
+    const [extent, stride, axis = -1, weight = 1] = /** @type {StridedDimension} */ (digits[level]);
     const size = /** @type {number} */ (sizes[level]);
     const start = places[axis] ?? 0;
     const end = axis < 0 ? extent : Math.min(extent, Math.ceil((Number(limits[axis]) - start) / weight));

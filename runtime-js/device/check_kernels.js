@@ -1,18 +1,18 @@
 // Kernels that a driver computes wrongly are found at load, and once more after some runs. One that has another source is compiled
 // from that; else the backend is given up.
 import { UnsupportedError } from '../errors.js';
-import { at, describe } from './device_program.js';
-import { recall, remember } from './known_faults.js';
+import { at, describe, launchesOf, nodesOf } from './device_program.js';
 import { isSoftware } from './software_adapter.js';
 import { tryKernels } from './try_kernels.js';
 
 /** @typedef {import('../model.js').KernelFault} KernelFault */
 /** @typedef {import('./build_device.js').Built} Built */
+/** @typedef {{ where: string, faults: KernelFault[] }} Known `where`: adapter and browser */
 /** @typedef {Pick<Built, 'plan' | 'device' | 'program'>} On */
 /**
  * @typedef {object} Checks of a session's kernels.
  * @property {number} began when the load did, by the clock of performance
- * @property {Promise<import('./known_faults.js').Known | undefined>} known
+ * @property {Promise<Known | undefined> | Known | undefined} known
  * @property {import('../model.js').CanaryInfo} [report]
  * @property {UnsupportedError} [wrong] the end of all runs
  * @property {(run: Promise<unknown>) => void} [onRun] takes each
@@ -29,7 +29,10 @@ const RUNS = 100;
  * @param {import('./device_program.js').DevicePlan} plan
  * @returns {Checks}
  */
-export const openChecks = ({ program }) => ({ began: performance.now(), known: recall(program.sha256) });
+export const openChecks = ({ program }) => ({
+  began: performance.now(),
+  known: askKnown((store) => store.get(program.sha256)),
+});
 
 /**
  * Kernels that are known to fail on this adapter are compiled from their other source.
@@ -39,7 +42,9 @@ export const openChecks = ({ program }) => ({ began: performance.now(), known: r
  */
 export async function avoidFaults(checks, on) {
   const faults = await knownFaults(checks, on);
+  // <subgroups>
   for (const one of on.program.kernels) if (faults.some(({ kernel }) => kernel === one.name)) delete one.subgroups;
+  // </subgroups>
   const wrong = on.plan.others && refusal(on, faults);
   if (wrong) throw wrong;
 }
@@ -53,29 +58,36 @@ export async function avoidFaults(checks, on) {
  */
 export async function checkKernels(checks, on, late = false) {
   const { device, program, plan } = on;
-  const { canaries = [], launches, kernels } = program;
-  const unlimited = plan.canaries === 'all' || !isSoftware(device.adapter);
-  const ms = unlimited ? Infinity : SHARE * (performance.now() - checks.began);
-  const { checked, failed } = await tryKernels(device, program, canaries, ms);
-  const known = (await knownFaults(checks, on)).filter(({ action }) => action !== GIVEN_UP);
+  const all = program.kernels.flatMap(({ norm }, kernel) => (norm === undefined ? [] : [kernel]));
+  const few = plan.canaries !== 'all' && isSoftware(device.adapter);
+  const ms = few ? SHARE * (performance.now() - checks.began) : Infinity;
+  const { checked, failed } = await tryKernels(device, program, all, ms);
   // One for each kernel: what took its source's place may fail, too. Kernels of other nodes may have the same name.
-  const keyOf = (/** @type {KernelFault} */ { kernel, nodes }) => `${kernel} ${nodes}`;
-  const byKernel = new Map(known.map((fault) => [keyOf(fault), fault]));
-  for (const canary of failed) {
-    const { kernel } = at(launches, canary.launch);
-    const { name } = at(kernels, kernel);
-    const again = !late && (await device.recompile?.(kernel));
-    const mended = again && !(await tryKernels(device, program, [canary], Infinity)).failed.length;
-    const action = mended ? 'without-subgroups' : GIVEN_UP;
-    const nodes = new Set(launches.filter((one) => one.kernel === kernel).flatMap((one) => one.nodes));
-    /** @type {KernelFault} */
-    const fault = { kernel: name, nodes: [...nodes], backend: plan.backend, action };
-    byKernel.set(keyOf(fault), fault);
+  /** @type {Map<string, KernelFault>} */
+  const byKernel = new Map();
+  const add = (/** @type {KernelFault} */ fault) => byKernel.set(`${fault.kernel} ${fault.nodes}`, fault);
+  for (const fault of await knownFaults(checks, on)) if (fault.action !== GIVEN_UP) add(fault);
+  for (const kernel of failed) {
+    const one = at(program.kernels, kernel);
+    let action = GIVEN_UP;
+    // <subgroups>
+    if (!late && one.subgroups && device.features.includes('subgroups')) {
+      delete one.subgroups;
+      await device.compile(() => {}, [kernel]);
+      if (!(await tryKernels(device, program, [kernel])).failed.length) action = 'without-subgroups';
+    }
+    // </subgroups>
+    add({
+      kernel: one.name,
+      nodes: nodesOf(launchesOf(program, kernel)),
+      backend: plan.backend,
+      action,
+    });
   }
   const faults = [...byKernel.values()];
-  checks.report = { checked, skipped: canaries.length - checked, failed: faults };
+  checks.report = { checked, skipped: all.length - checked, failed: faults };
   checks.onReport?.(checks.report);
-  if (failed.length || checked === canaries.length) await note(checks, on, faults);
+  if (failed.length || checked === all.length) await note(checks, on, faults);
   checks.wrong = refusal(on, faults);
   if (failed.length) console.warn(checks.wrong?.message ?? say(on, faults));
   if (checks.wrong) throw checks.wrong;
@@ -85,8 +97,10 @@ export async function checkKernels(checks, on, late = false) {
  * After so many runs, once none follows at once, kernels are tried again; where one fails all further runs reject.
  * @param {Checks} checks
  * @param {(task: (now: Built) => Promise<void>) => Promise<void>} enqueue
+ * @param {(notice: { canaries: import('../model.js').CanaryInfo }) => void} notify takes each report that follows that of the load
+ * @returns what is known of the session
  */
-export function checkLater(checks, enqueue) {
+export function checkLater(checks, enqueue, notify) {
   let left = RUNS;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let waiting;
@@ -101,18 +115,43 @@ export function checkLater(checks, enqueue) {
     };
     run.then(over, over);
   };
+  checks.onReport = (canaries) => notify({ canaries });
+  return { canaries: checks.report };
 }
 
+/** @type {KernelFault['action']} */
 const GIVEN_UP = 'other-backend';
+
+// What is wrong is kept in the browser's IndexedDB. Without it, as in some private windows, each visit finds it anew.
+const NAME = 'webnn-compile';
+const PATIENCE = 500; // ms: some browsers never answer
+
+/**
+ * The result of a request to what is known, by the hash of a program's file; undefined where there is no database.
+ * @param {(store: IDBObjectStore) => IDBRequest} use
+ * @returns {Promise<any>}
+ */
+const askKnown = (use) =>
+  new Promise((resolve) => {
+    setTimeout(resolve, PATIENCE);
+    const opening = indexedDB.open(NAME);
+    opening.onupgradeneeded = () => opening.result.createObjectStore(NAME);
+    opening.onerror = () => resolve(undefined);
+    opening.onsuccess = () => {
+      const request = use(opening.result.transaction(NAME, 'readwrite').objectStore(NAME));
+      request.onsuccess = () => resolve(request.result);
+      opening.result.close(); // when it is done
+    };
+  }).catch(() => {});
 
 /** Adapter and browser that faults are of: another adapter or browser may have others. */
 const placeOf = (/** @type {On} */ { device }) => `${device.adapter}; ${globalThis.navigator?.userAgent}`;
 
 /** @type {(checks: Checks, on: On) => Promise<KernelFault[]>} */
-async function knownFaults({ known }, on) {
+const knownFaults = async ({ known }, on) => {
   const found = await known;
   return found?.where === placeOf(on) ? found.faults : [];
-}
+};
 
 /**
  * For later visits, and for the device after this one.
@@ -120,27 +159,26 @@ async function knownFaults({ known }, on) {
  * @param {On} on
  * @param {KernelFault[]} faults all that there are
  */
-async function note(checks, on, faults) {
-  const before = await checks.known;
+const note = async (checks, on, faults) => {
+  const { sha256 } = on.plan.program;
   const now = faults.length ? { where: placeOf(on), faults } : undefined;
-  if (before || now) await remember(on.plan.program.sha256, now);
-  checks.known = Promise.resolve(now);
-}
+  if ((await checks.known) || now) await askKnown((store) => (now ? store.put(now, sha256) : store.delete(sha256)));
+  checks.known = now;
+};
 
 /**
  * @param {On} on
  * @param {KernelFault[]} all
  */
-function refusal(on, all) {
+const refusal = (on, all) => {
   const faults = all.filter(({ action }) => action === GIVEN_UP);
-  const advice = 'load({ backend }) takes another; update the driver';
-  const error = new UnsupportedError('wrong-results', `${say(on, faults)}; ${advice}`);
-  return faults.length ? Object.assign(error, { faults }) : undefined;
-}
+  const message = `${say(on, faults)}; load({ backend }) takes another; update the driver`;
+  return faults.length ? Object.assign(new UnsupportedError('wrong-results', message), { faults }) : undefined;
+};
 
 /** @type {(on: On, faults: readonly KernelFault[]) => string} */
-function say({ plan, device, program }, faults) {
+const say = ({ plan, device, program }, faults) => {
   const [first, ...others] = faults.map(({ kernel: name, nodes }) => describe(program, 0, { name, nodes }));
   const more = others.length ? ` and ${others.length} more` : '';
   return `${plan.backend} gives wrong results on this adapter (${device.adapter}), by ${first}${more}`;
-}
+};

@@ -48,17 +48,17 @@ import { unpackSource } from './unpack_source.js';
  */
 /** @typedef {{ kernel: number, name: string, arguments: number[], nodes: string[], ops: string[], scalars?: number[] }} Launch */
 /**
- * @typedef {object} Canary A launch on operands made of a seed, and what the build found of its result, that of the last argument:
- *   Canary of compiler/program/device_program.py.
- * @property {number} launch
- * @property {number[]} [scalars] that are passed
+ * @typedef {object} Canary A kernel's first launch, on operands made of a seed, and what the build found of its result, that of the last
+ *   argument: Canary of compiler/program/device_program.py.
+ * @property {number} [norm] of kernels that have one: its natural logarithm, in quarters of the tolerance
+ * @property {number} [sum] with random signs, relative to the norm, in quarters of the tolerance
+ * @property {number} [tolerance] of both: by default 1e-4
+ * @property {number[]} [sizes] that are passed as scalars
  * @property {true} [positive] floats are
  * @property {number} [integers] a mask of their bits
- * @property {[argument: number, digits: import('./arrange.js').StridedDimension[], limits: number[]][]} [outside] storages with padding
  * @property {number} [most] of magnitudes, in place of larger ones and infinities in the result
- * @property {number} sum with random signs
- * @property {number} norm
- * @property {number} tolerance of both, relative to the norm
+ * @property {Record<number, [digits: import('./arrange.js').StridedDimension[], limits: number[]]>} [outside] padding of storages, of
+ *   the result's by 0, that of the argument before it by 1; strides mean nothing
  */
 /**
  * @typedef {(launch: Launch, scalars: readonly number[], contents: readonly Words[]) => Promise<ArrayBuffer | undefined>} TryLaunch Carries it out
@@ -81,7 +81,7 @@ import { unpackSource } from './unpack_source.js';
 /**
  * @typedef {object} Program The device program that compiler/program/device_program.py describes.
  * @property {string[]} features that it cannot do without
- * @property {Kernel[]} kernels
+ * @property {(Kernel & Canary)[]} kernels
  * @property {Storage[]} storages
  * @property {Value[]} values
  * @property {Constant[]} constants
@@ -93,7 +93,6 @@ import { unpackSource } from './unpack_source.js';
  * @property {number[]} inputs values, -1 for what the device does not hold
  * @property {number[]} outputs likewise
  * @property {number[]} [states] values, each in a storage of its own, of which each session has one
- * @property {Canary[]} [canaries] one for each kernel that has any
  * @property {{ inputs: number[], outputs: number[], scalars?: [number, number][] }} [host] where those are in the host's arena,
  *   in bytes; -1 for nowhere
  */
@@ -103,7 +102,8 @@ import { unpackSource } from './unpack_source.js';
  * @property {Record<string, number>} limits those that the program has need of
  * @property {string[]} features of WebGPU, those that its shaders make use of
  * @property {GPUDevice} [own]
- * @property {(onKernel: () => void) => Promise<unknown>} compile all kernels, and make all launches ready
+ * @property {(onKernel: () => void, kernels?: readonly number[]) => Promise<unknown>} compile all kernels, or those whose sources have
+ *   changed, and make all launches ready
  * @property {(value: number, data: Words) => void} write
  * @property {(value: number, source: any, picture: import('../values/check_inputs.js').Picture) => void} draw an image into an input
  * @property {(value: number, source: GPUBuffer, runs: Runs) => void} copy
@@ -123,7 +123,6 @@ import { unpackSource } from './unpack_source.js';
  * @property {(kept: readonly number[]) => void} [undo] they become what the copies are
  * @property {() => number} [sentScalars] bytes that went to it as scalars of launches, ever
  * @property {TryLaunch} [tryLaunch]
- * @property {(kernel: number) => Promise<boolean>} [recompile] a kernel from its other source, where it has one
  * @property {() => void} dispose
  */
 /** @typedef {{ dense: number, spaced: number, length: number }[]} Runs of elements, in a buffer of the caller's and in a value */
@@ -142,12 +141,11 @@ export async function fetchProgram({ program: file }, downloads) {
   const program = await fetchJson(file, downloads);
   for (const table of ['kernels', 'storages', 'values', 'constants', 'launches'])
     program[table] = rowsOf(program[table]);
-  // <canaries>
-  if (program.canaries) program.canaries = rowsOf(program.canaries);
-  // </canaries>
   for (const kernel of program.kernels) {
     kernel.source = unpackSource(kernel.source);
+    // <subgroups>
     if (kernel.subgroups) kernel.subgroups = unpackSource(kernel.subgroups);
+    // </subgroups>
   }
   let last = 0;
   for (const launch of program.launches) {
@@ -164,7 +162,7 @@ const rowsOf = (columns) => {
   /** @type {Record<string, any>[]} */
   const rows = [];
   for (const [name, fields] of Object.entries(columns)) {
-    const differs = ['launch', 'offset', 'storage', 'value'].includes(name);
+    const differs = ['offset', 'storage', 'value'].includes(name);
     for (const [i, field] of fields.entries()) {
       rows[i] ??= {};
       if (field !== null) rows[i][name] = differs ? (rows[i - 1]?.[name] ?? 0) + field : field;
@@ -237,17 +235,20 @@ const none = /** @type {readonly number[]} */ ([]);
 export const gridOf = ({ grid }, scalars = none) =>
   /** @type {[number, number, number]} */ (grid.map((size) => Math.max(0, evaluate(size, scalars))));
 
+/** @type {(launches: readonly Pick<Launch, 'nodes'>[]) => string[]} the nodes that they cover, each once */
+export const nodesOf = (launches) => [...new Set(launches.flatMap(({ nodes }) => nodes))];
+
+/** @type {(program: Program, kernel: number) => Launch[]} */
+export const launchesOf = ({ launches }, kernel) => launches.filter((one) => one.kernel === kernel);
+
 /**
  * A kernel, or what one launch of it computes, for an error.
  * @param {Program} program
  * @param {number} kernel
  * @param {Pick<Launch, 'name' | 'nodes'>} [launch]
  */
-export function describe({ kernels, launches }, kernel, launch = undefined) {
-  const nodes = new Set(
-    (launch ? [launch] : launches.filter((one) => one.kernel === kernel)).flatMap((one) => one.nodes),
-  );
-  const list = [...nodes];
+export function describe(program, kernel, launch = undefined) {
+  const list = nodesOf(launch ? [launch] : launchesOf(program, kernel));
   const some = list.slice(0, 4).join(', ') + (list.length > 4 ? ', ...' : '');
-  return `kernel ${launch?.name ?? kernels[kernel]?.name} (${list.length ? `nodes: ${some}` : 'of no node'})`;
+  return `kernel ${launch?.name ?? program.kernels[kernel]?.name} (${list.length ? `nodes: ${some}` : 'of no node'})`;
 }

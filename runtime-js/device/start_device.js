@@ -47,9 +47,6 @@ export async function startDevice(open, plan, notify) {
   const program = await withDevice(state, true, () => arriving).finally(files.end);
   Object.assign(state, { ready: true, notify: () => {}, signal: undefined });
   const enqueue = queueTasks(state, program);
-  // <canaries>
-  if (state.checks) checkLater(state.checks, (check) => enqueue([], [], check));
-  // </canaries>
   if (plan.warmup) {
     const [inputs, scalars] = emptyInputs(plan);
     await enqueue(inputs, scalars, (now) =>
@@ -65,10 +62,11 @@ export async function startDevice(open, plan, notify) {
   if (runsAhead({ device, plan, program })) Object.assign(facts, { ahead: true });
   // </generate>
   // <canaries>
-  if (state.checks) {
-    Object.assign(facts, { canaries: state.checks.report });
-    state.checks.onReport = (canaries) => notify({ canaries });
-  }
+  if (state.checks)
+    Object.assign(
+      facts,
+      checkLater(state.checks, (check) => enqueue([], [], check), notify),
+    );
   // </canaries>
   return {
     facts,

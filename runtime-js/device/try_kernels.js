@@ -1,9 +1,8 @@
 // Launches on operands made of a seed, in storages of their own, whose results the build computed natively: a driver that computes
 // a kernel wrongly reports no error.
-import { toHalf, widenHalves, words } from '../values/convert.js';
-import { wordOf } from '../values/seeded_word.js';
+import { toHalf, widen, words } from '../values/convert.js';
 import { arrange } from './arrange.js';
-import { at, storageOf, valueAt, whole } from './device_program.js';
+import { at, launchesOf, storageOf, valueAt, whole } from './device_program.js';
 
 /** @typedef {import('../values/convert.js').Words} Words */
 /** @typedef {import('./device_program.js').Canary} Canary */
@@ -16,36 +15,34 @@ const PER_MS = 2 ** 20;
 const PERIOD = 65521;
 
 /**
- * Count of canaries that were checked, in their order, as far as they fit into `ms`, and those of them that failed.
+ * Count of kernels that were checked, in their order, as far as they fit into `ms`, and those of them that failed.
  * @param {import('./device_program.js').Device} device
  * @param {Program} program
- * @param {readonly Canary[]} canaries
- * @param {number} ms Infinity: all of them
+ * @param {readonly number[]} kernels that have canaries
+ * @param {number} [ms] all of them without it
  */
-export async function tryKernels(device, program, canaries, ms) {
+export async function tryKernels(device, program, kernels, ms = Infinity) {
   const end = performance.now() + ms;
   let checked = 0;
-  /** @type {Canary[]} */
+  /** @type {number[]} */
   const failed = [];
-  let last = Promise.resolve();
-  for (const canary of canaries) {
-    const launch = at(program.launches, canary.launch);
-    const { flops, bytes } = at(program.kernels, launch.kernel);
-    if (performance.now() + (flops + bytes) / PER_MS > end) continue;
-    const types = launch.arguments.map((value) => storageOf(program, value).dtype);
-    const result = types.length - 1;
-    const signs = elements(program, canary, result, 'int8', (word) => (word & 1 ? -1 : 1));
-    const contents = types.map((type, a) => {
-      if (a === result) return words(type, signs.length);
-      const number = numberOf(valueAt(program, at(launch.arguments, a)).dtype, canary);
-      return elements(program, canary, a, type, type === 'float16' ? (word) => toHalf(number(word)) : number);
-    });
+  /** @type {Promise<void> | undefined} */
+  let last;
+  for (const kernel of kernels) {
+    const canary = at(program.kernels, kernel);
+    if (performance.now() + (canary.flops + canary.bytes) / PER_MS > end) continue;
+    const launch = at(launchesOf(program, kernel), 0);
+    const result = launch.arguments.length - 1;
+    const { dtype } = storageOf(program, at(launch.arguments, result));
+    const contents = launch.arguments.map((value, i) => elements(program, canary, value, result - i));
+    const signs = at(contents, result);
+    contents[result] = words(dtype, signs.length);
     const finish = async () => {
-      const left = await device.tryLaunch?.(launch, canary.scalars ?? [], contents);
+      const left = await device.tryLaunch?.(launch, canary.sizes ?? [], contents);
       // Without it there is no memory for the launch, which says nothing of the kernel.
       if (!left) return;
       checked++;
-      if (!agrees(canary, signs, at(types, result), left)) failed.push(canary);
+      if (!agrees(canary, signs, dtype, left)) failed.push(kernel);
     };
     // The device computes one while operands of the next are made; more would take memory.
     await last;
@@ -56,35 +53,36 @@ export async function tryKernels(device, program, canaries, ms) {
 }
 
 /**
- * Elements of an argument in the order of its storage, each made of 32 random bits; those that are padding are zero.
+ * Elements of an argument in the order of its storage, each made of 32 random bits (Marsaglia, Xorshift RNGs, 2003); those that are padding
+ * are zero. In place of the result there are signs, of type int8.
  * @param {Program} program
  * @param {Canary} canary
- * @param {number} a number of the argument
- * @param {string} type
- * @param {(word: number) => number} number
+ * @param {number} value
+ * @param {number} a number of the argument, from the result on, which is 0
  */
-function elements(program, { launch, outside }, a, type, number) {
-  const value = at(at(program.launches, launch).arguments, a);
-  const { length } = valueAt(program, value);
+const elements = (program, canary, value, a) => {
+  const { length, dtype: own } = valueAt(program, value);
   const { dtype, texture } = storageOf(program, value);
   const size = texture ? texture.reduce((product, extent) => product * extent, 4) : whole(dtype, length);
   const constant = program.constants.find((one) => one.value === value);
-  const [, digits = constant?.digits, limits = constant?.limits] = outside?.find(([number]) => number === a) ?? [];
+  const [digits = [[length, 0]], limits = []] = canary.outside?.[a] ?? [constant?.digits, constant?.limits];
+  const inside = new Int8Array(size);
+  /** @type {import('./arrange.js').StridedDimension[]} */
+  const ones = digits.map(([extent, , ...axis]) => [extent, 0, ...axis]);
+  arrange(Int8Array.of(1), inside, ones, limits);
+  const type = a ? dtype : 'int8';
   const array = words(type, size);
-  const count = digits ? size : length;
-  for (let e = 0; e < count && e < PERIOD; e++) array[e] = number(wordOf(e, a));
-  for (let e = PERIOD; e < count; e *= 2) array.copyWithin(e, 0, count - e);
-  if (!digits) return array;
-  const inside = words(type, size);
-  let stride = digits.reduce((product, [extent]) => product * extent, 1);
-  /** @type {typeof digits} */
-  const own = digits.map(([extent, , axis, weight]) => {
-    stride /= extent;
-    return [extent, stride, axis, weight];
-  });
-  arrange(array, inside, own, limits ?? []);
-  return inside;
-}
+  const number = a ? numberOf(own, canary) : (/** @type {number} */ word) => (word & 1 ? -1 : 1);
+  let word = (a + 1) * 0x9e3779b1;
+  for (let e = 0; e < size && e < PERIOD; e++) {
+    word ^= word << 13;
+    word ^= word >>> 17;
+    word ^= word << 5;
+    array[e] = type === 'float16' ? toHalf(number(word)) : number(word);
+  }
+  for (let e = PERIOD; e < size; e *= 2) array.copyWithin(e, 0, size - e);
+  return array.map((element, e) => element * Number(inside[e]));
+};
 
 /** @type {Record<string, number>} */
 const masks = { bool: 1, int8: 255, uint8: 255, uint32: -1 };
@@ -95,33 +93,30 @@ const masks = { bool: 1, int8: 255, uint8: 255, uint32: -1 };
  * @param {Canary} canary
  * @returns {(word: number) => number}
  */
-function numberOf(dtype, { positive, integers }) {
+const numberOf = (dtype, { positive, integers }) => {
   if (dtype.startsWith('float'))
-    return positive ? (word) => ((word & 4095) + 2048) / 4096 : (word) => ((word & 4095) - 2048) / 2048;
+    return positive ? (word) => (word & 4095) / 4096 + 0.5 : (word) => (word & 4095) / 2048 - 1;
   const mask = masks[dtype] ?? integers ?? 7;
-  if (integers !== undefined) return (word) => word & mask & integers;
-  return (word) => (word & mask) - (dtype === 'int8' ? 128 : 0);
-}
+  return (word) => (integers === undefined ? (word & mask) - (dtype === 'int8' ? 128 : 0) : word & mask & integers);
+};
 
 /**
  * Whether a result is the build's, by its norm, and its sum with random signs, in which errors of rounding cancel.
  * @param {Canary} canary
  * @param {Words} signs zero for padding
- * @param {string} type of the result
+ * @param {string} dtype of the result
  * @param {ArrayBuffer} bytes
  */
-function agrees({ sum, norm, tolerance, most = Infinity }, signs, type, bytes) {
-  const result = words(type, signs.length, bytes);
-  const numbers = type === 'float16' ? new Float32Array(signs.length) : result;
-  if (numbers !== result) widenHalves(/** @type {Uint16Array} */ (result), numbers);
+const agrees = ({ sum = 0, norm = 0, tolerance = 1e-4, most = Infinity }, signs, dtype, bytes) => {
+  const numbers = new Float64Array(signs.length);
+  widen(dtype, words(dtype, signs.length, bytes), numbers, '');
   let total = 0;
   let squares = 0;
-  for (let e = 0; e < signs.length; e++) {
-    const sign = /** @type {number} */ (signs[e]);
-    const number = sign && Math.max(-most, Math.min(most, /** @type {number} */ (numbers[e])));
+  signs.forEach((sign, e) => {
+    const number = sign && Math.max(-most, Math.min(most, Number(numbers[e])));
     total += sign * number;
     squares += number * number;
-  }
-  const allowed = tolerance * norm;
-  return Math.abs(total - sum) <= allowed && Math.abs(Math.sqrt(squares) - norm) <= allowed;
-}
+  });
+  const found = Math.sqrt(squares);
+  return Math.abs(total / found / tolerance - sum / 4) <= 1 && Math.abs(Math.log(found) / tolerance - norm / 4) <= 1;
+};

@@ -78,7 +78,7 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   const notify = (notice) => {
     // <canaries>
     if ('canaries' in notice) {
-      const { failed = [] } = info.canaries ?? {};
+      const { failed } = /** @type {import('../model.js').CanaryInfo} */ (info.canaries);
       const others = failed.filter(({ backend }) => backend !== info.backend); // given up before
       info.canaries = { ...notice.canaries, failed: [...others, ...notice.canaries.failed] };
       return;

@@ -22,7 +22,7 @@ export const words = (dtype, length, buffer = new ArrayBuffer(elementOf(dtype).b
  * must fit.
  * @param {string} dtype
  * @param {ArrayBufferView} view
- * @param {Words} target
+ * @param {Words | Float64Array} target
  * @param {string} what for the error
  * @throws {RangeError}
  */
@@ -54,7 +54,7 @@ let singles;
 
 /**
  * @param {Uint16Array} source bits of float16
- * @param {Words | Float32Array} target
+ * @param {Words | Float32Array | Float64Array} target
  */
 export function widenHalves(source, target) {
   if (source.length > FEW) singles ??= Float32Array.from({ length: 65536 }, (_, half) => fromHalf(half));
@@ -64,7 +64,7 @@ export function widenHalves(source, target) {
 
 /**
  * @param {BigInt64Array | BigUint64Array} array
- * @param {Words} target
+ * @param {Words | Float64Array} target
  * @param {string} what
  */
 function halve(array, target, what) {

@@ -40,7 +40,7 @@ export async function compileKernels(state, layers, onKernel) {
     onKernel();
     if (!mayBlock) await turn(state);
   }
-  state.prepared = program.launches.map((launch) => prepare(state, launch));
+  state.prepared = program.launches.map((launch) => prepareLaunch(state, launch));
   warmUp(state);
   await settle(state);
 }
@@ -61,7 +61,7 @@ function bindSamplers(gl, program, count) {
  * @param {import('../device/device_program.js').Launch} launch
  * @returns {Prepared[]}
  */
-function prepare(state, launch) {
+export function prepareLaunch(state, launch) {
   const kernel = at(state.program.kernels, launch.kernel);
   const { access } = kernel;
   const [target = 0] = launch.arguments.filter((_, i) => access[i] === 'w');
@@ -99,7 +99,3 @@ function warmUp({ gl, program, prepared }) {
     gl.deleteTexture(texture);
   }
 }
-
-// <states>
-export const prepareLaunch = prepare;
-// </states>

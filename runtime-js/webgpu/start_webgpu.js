@@ -11,7 +11,7 @@ import { bufferOf, createState, createStorages, STORAGE_USAGE, submit } from './
 import { timeLaunches } from './webgpu_time.js';
 import { prepareTrial } from './webgpu_trial.js';
 // <trials>
-import { recompile, tryLaunch } from './webgpu_trials.js';
+import { tryLaunch } from './webgpu_trials.js';
 // </trials>
 
 /** @typedef {import('./webgpu_state.js').State} State */
@@ -56,14 +56,12 @@ async function open(arriving, { device: own }) {
 function deviceOf(state, facts, dispose) {
   const { device, storages } = state;
   const painter = createPainter(device);
-  const subgroups = facts.features.includes('subgroups');
   return {
     ...facts,
     own: device,
-    compile: (onKernel) => compileKernels(state, subgroups, onKernel),
+    compile: (...more) => compileKernels(state, facts.features.includes('subgroups'), ...more),
     // <trials>
     tryLaunch: (...trial) => tryLaunch(state, ...trial),
-    recompile: (kernel) => recompile(state, subgroups, kernel),
     // </trials>
     segment: (reads) => createSegment(state, reads),
     write: (value, data) => device.queue.writeBuffer(bufferOf(state, value), 0, data),

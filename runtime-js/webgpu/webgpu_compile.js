@@ -12,11 +12,12 @@ import { bufferOf, checkLost, scoped } from './webgpu_state.js';
  * @param {State} state
  * @param {boolean} subgroups whether the device has them
  * @param {() => void} onKernel
+ * @param {readonly number[]} [which] by default all
  */
-export async function compileKernels(state, subgroups, onKernel) {
-  const { kernels, launches } = state.program;
+export async function compileKernels(state, subgroups, onKernel, which = [...state.program.kernels.keys()]) {
+  const { launches } = state.program;
   await Promise.all(
-    kernels.map(async (_, i) => {
+    which.map(async (i) => {
       state.pipelines[i] = await createPipeline(state, subgroups, i);
       onKernel();
       warmUp(state, i);

@@ -133,13 +133,13 @@ def tiny_program(backend: str) -> DeviceProgram:
 
 def tiny_canaries(backend: str) -> tuple[Canary, ...]:
     """One for each kernel of the tiny model, computed here."""
-    a, b = (canary_values(F32, LENGTH, i, positive=False, integers=None) for i in range(2))
+    b, a = (canary_values(F32, LENGTH, i, positive=False, integers=None) for i in (1, 2))
     into_image = image_order if backend == "webgl" else np.arange(LENGTH)
     product = (a * b)[into_image]
     operand = np.empty_like(a)
     operand[into_image] = a
-    results = (a + a, 1), (product, 2), (np.maximum(operand + b, 0), 2)
-    return tuple(Canary(i, *canary_sums(result, last), 1e-6) for i, (result, last) in enumerate(results))
+    results = b + b, product, np.maximum(operand + b, 0)
+    return tuple(Canary(i, *canary_sums(result), 1e-6) for i, result in enumerate(results))
 
 
 image_order = np.arange(LENGTH).reshape(LENGTH // 64, 4, 4, 4).transpose(2, 0, 1, 3).reshape(-1)
