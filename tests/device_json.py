@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from itertools import accumulate
+from itertools import accumulate, zip_longest
 from typing import Any
 
 from webnn_compile.bundle.render_device import DIFFERENCES
@@ -27,5 +27,5 @@ def _rows(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
     whole = {name: list(accumulate(fields)) if name in DIFFERENCES else fields for name, fields in columns.items()}
     return [
         {name: field for name, field in zip(whole, fields, strict=True) if field is not None}
-        for fields in zip(*whole.values(), strict=True)
+        for fields in zip_longest(*whole.values())  # what follows the last field of a column is left out
     ]

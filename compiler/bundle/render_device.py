@@ -38,7 +38,7 @@ from .size_data import Numbers, number_scalars
 DIFFERENCES = ("offset", "storage", "value")
 """Columns that runtime-js/device/device_program.js adds up."""
 
-STEPS = 4
+STEPS = 2
 """Numbers of a canary are counts of such parts of its tolerance, which are shorter than decimals."""
 
 SUMS = 1e-4

@@ -60,7 +60,7 @@ export async function checkKernels(checks, on, late = false) {
   const { device, program, plan } = on;
   const all = program.kernels.flatMap(({ norm }, kernel) => (norm === undefined ? [] : [kernel]));
   const few = plan.canaries !== 'all' && isSoftware(device.adapter);
-  const ms = few ? SHARE * (performance.now() - checks.began) : Infinity;
+  const ms = few ? SHARE * (performance.now() - checks.began) : undefined;
   const { checked, failed } = await tryKernels(device, program, all, ms);
   // One for each kernel: what took its source's place may fail, too. Kernels of other nodes may have the same name.
   /** @type {Map<string, KernelFault>} */

@@ -50,8 +50,8 @@ import { unpackSource } from './unpack_source.js';
 /**
  * @typedef {object} Canary A kernel's first launch, on operands made of a seed, and what the build found of its result, that of the last
  *   argument: Canary of compiler/program/device_program.py.
- * @property {number} [norm] of kernels that have one: its natural logarithm, in quarters of the tolerance
- * @property {number} [sum] with random signs, relative to the norm, in quarters of the tolerance
+ * @property {number} [norm] of kernels that have one: its natural logarithm, in halves of the tolerance
+ * @property {number} [sum] with random signs, relative to the norm, in halves of the tolerance
  * @property {number} [tolerance] of both: by default 1e-4
  * @property {number[]} [sizes] that are passed as scalars
  * @property {true} [positive] floats are

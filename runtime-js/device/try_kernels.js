@@ -118,5 +118,5 @@ const agrees = ({ sum = 0, norm = 0, tolerance = 1e-4, most = Infinity }, signs,
     squares += number * number;
   });
   const found = Math.sqrt(squares);
-  return Math.abs(total / found / tolerance - sum / 4) <= 1 && Math.abs(Math.log(found) / tolerance - norm / 4) <= 1;
+  return Math.abs(total / found / tolerance - sum / 2) <= 1 && Math.abs(Math.log(found) / tolerance - norm / 2) <= 1;
 };

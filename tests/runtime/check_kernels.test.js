@@ -4,8 +4,8 @@ import { checkKernels } from '../../runtime-js/device/check_kernels.js';
 
 const program = {
   kernels: [
-    { name: 'sum', flops: 1, bytes: 4, norm: 0, sum: 4e4 },
-    { name: 'sum', flops: 2, bytes: 4, norm: 0, sum: 4e4 },
+    { name: 'sum', flops: 1, bytes: 4, norm: 0, sum: 2e4 },
+    { name: 'sum', flops: 2, bytes: 4, norm: 0, sum: 2e4 },
   ],
   launches: [
     { name: 'sum', kernel: 0, nodes: ['Sum_0'], arguments: [0] },
