@@ -121,6 +121,13 @@ KEPT = (
     for await (const token of model.generate({ ids: prompt })) full.push(token);
   });
   found.filled = [full.length, model.position];
+  const some = await first(model.generate({ ids: prompt }), 3);
+  const at = model.position;
+  const ones = (length) => new Array(length).fill(1);
+  found.long = [await failure(() => model.generate({ ids: ones(argument.positions + 1) }).next())];
+  const behind = { ids: ones(argument.positions - at), resume: true };
+  found.long.push(await failure(() => model.generate(behind).next()), model.position - at);
+  found.kept = [...some, ...(await all(model.generate({ resume: true, maxTokens: 2 })))];
   await model.reset();
   const ids = { input_ids: { data: BigInt64Array.from(prompt.slice(0, 4), BigInt), shape: [1, 4] } };
   const run = async (options) => {
@@ -207,7 +214,13 @@ def check_ahead(found: Any, *, ahead: bool) -> None:
 
 def argument(**options: Any) -> dict[str, Any]:
     """An argument of the scripts."""
-    return {"options": options, "prompt": PROMPT, "sampled": OPTIONS, "wrong": [given for given, _, _ in WRONG]}
+    return {
+        "options": options,
+        "prompt": PROMPT,
+        "positions": POSITIONS,
+        "sampled": OPTIONS,
+        "wrong": [given for given, _, _ in WRONG],
+    }
 
 
 def check_tokens(found: Any, top: int = 0) -> None:
@@ -248,6 +261,9 @@ def check_kept(found: Any) -> None:
     assert found["full"]["code"] == "state-full"
     assert f"the model has {POSITIONS} positions" in found["full"]["message"]
     assert found["filled"] == [POSITIONS - len(PROMPT) + 1, POSITIONS]
+    *long, moved = found["long"]
+    assert all(one["code"] == "state-full" and f"the model has {POSITIONS} positions" in one["message"] for one in long)
+    assert (moved, found["kept"]) == (0, whole[:5])
     drawn = expected(1, Sampling(temperature=9, seed=7), PROMPT[:4])
     assert found["runs"] == [*expected(1, Sampling(), PROMPT[:4]), *drawn]
     assert drawn != found["runs"][:1]

@@ -17,6 +17,7 @@ from ..program.dimensions import Dimension
 from ..program.program import Program, TensorSpec
 from ..program.shown_model import Shown, ShownModel, arrays_of
 from ..program.states import (
+    check_rows,
     counted_rows,
     follows,
     grow_apart,
@@ -144,6 +145,12 @@ class Session(ShownModel):
                     raise InputError(f"rewind({rows}): the states have {there} rows ({d.name})")
             self.lengths |= {s: self.lengths[s] - rows // d.multiple for s, d in followed.items()}
             self.changes += 1
+
+    def check_rows(self, rows: int, most: int, *, at_start: bool = False) -> None:
+        """Raises StateFullError where the states, or those before the first run, have no room for runs of together so
+        many `rows`, of `most` in one."""
+        lengths = lengths_at_start(self._dimensions) if at_start else self.lengths
+        check_rows(self._dimensions, lengths, rows, most)
 
     def session(self) -> Session:
         """A new session of the model, of zeros."""
@@ -289,6 +296,10 @@ class StatefulModel(ShownModel):
     def rewind(self, rows: int) -> None:
         """As `Session.rewind`."""
         self._own().rewind(rows)
+
+    def check_rows(self, rows: int, most: int, *, at_start: bool = False) -> None:
+        """As `Session.check_rows`."""
+        self._own().check_rows(rows, most, at_start=at_start)
 
     def fork(self) -> Session:
         """As `Session.fork`."""

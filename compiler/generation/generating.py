@@ -154,7 +154,8 @@ class Generating(ShownModel):
         token is chosen; with `logprobs` each is a Token. `inputs` are the other inputs of each run, such as what an
         encoder gave.
 
-        Raises InputError for ids that are no tokens, and StateFullError where the states have no room for more.
+        Raises InputError for ids that are no tokens, and StateFullError, before anything is computed, where the states
+        have no room for the prompt; the iterator does where they have none for more.
         """
         chosen = Sampling(**sampling)
         begins = not resume and messages is None
@@ -171,6 +172,7 @@ class Generating(ShownModel):
         stops = frozenset([*(one for one in stop if not isinstance(one, str)), *ends])
         given = (() if ids is None else ids) if text is None else self._encoded(text, begins=begins)
         prompt, goes_on = self._prompt(given, resume=resume)
+        self._decoder.check_rows(len(prompt), self.generation.longest, at_start=not resume)
         step = partial(self._behind, sampling=chosen, others=dict(inputs or {}))
         tokens = self._tokens(prompt, step, max_tokens, stops, resume=resume)
         if text is not None:

@@ -99,20 +99,33 @@ def check_room(dimensions: Sequence[Dimension], scalars: Mapping[Scalar, int]) -
     """Raises StateFullError where a run would begin with more rows than the model was compiled for, of which it drops
     none, or leave more than it has positions for."""
     for d in dimensions:
-        if d.after is None:
-            continue
-        length, known = scalars[d.scalar] * d.multiple, all(s in scalars for s in scalars_of(number(d.after)))
-        if length > d.most and dropped_rows(dimensions, d) is None:
-            raise StateFullError(
-                f"the state is full: {d.name} is {length}, and the model was compiled for at most {d.most}; reset it, "
-                f"rewind it, or compile with a larger --dim {d.name}={d.least}..N"
-            )
-        if d.limit is not None and known:
-            before = rows_ever(dimensions, d, scalars)
-            after = before + value_of(d.after, scalars) - length
-            if after <= d.limit:
-                continue
-            raise StateFullError(
-                f"the state is full: {d.name} is {before} and would become {after}, and the model has {d.limit} "
-                "positions; reset it, rewind it, or run with less"
-            )
+        if d.after is not None:
+            known = all(s in scalars for s in scalars_of(number(d.after)))
+            length = scalars[d.scalar] * d.multiple
+            _check_rows(dimensions, d, scalars, value_of(d.after, scalars) - length if known else None)
+
+
+def check_rows(dimensions: Sequence[Dimension], scalars: Mapping[Scalar, int], rows: int, most: int) -> None:
+    """Raises StateFullError where runs of together so many `rows`, of `most` in one, would fill the states before the
+    last of them."""
+    d = counted_rows(dimensions)
+    if d is not None:
+        last = rows % most or most
+        before = scalars[d.scalar] + (rows - last) // d.multiple
+        _check_rows(dimensions, d, {**scalars, d.scalar: before}, last)
+
+
+def _check_rows(dimensions: Sequence[Dimension], d: Dimension, scalars: Mapping[Scalar, int], more: int | None) -> None:
+    """Raises StateFullError for a run that begins with `scalars`, and adds so many rows to a length."""
+    length = scalars[d.scalar] * d.multiple
+    if length > d.most and dropped_rows(dimensions, d) is None:
+        raise StateFullError(
+            f"the state is full: {d.name} is {length}, and the model was compiled for at most {d.most}; reset it, "
+            f"rewind it, or compile with a larger --dim {d.name}={d.least}..N"
+        )
+    before = rows_ever(dimensions, d, scalars)
+    if d.limit is not None and more is not None and before + more > d.limit:
+        raise StateFullError(
+            f"the state is full: {d.name} is {before} and would become {before + more}, and the model has {d.limit} "
+            "positions; reset it, rewind it, or run with less"
+        )

@@ -147,6 +147,7 @@ function open({ manifest, use, info, texting, search }, own, before = { changes:
     try {
       await last;
       if (signal?.aborted) throw reasonOf(signal);
+      own.checkRows?.(from(ids, resume, asText).pending.length, spec.longest, resume);
       if (!resume) await own.reset();
       left = from(ids, resume, asText);
       const { written } = left;

@@ -20,6 +20,8 @@ import { stateLengths } from './state_lengths.js';
  * @property {(values: unknown, start: Start, signal?: AbortSignal, complete?: Complete, of?: object) => Promise<any[]>} begin
  *   `of`: those that follow each other
  * @property {() => Promise<void>} reset
+ * @property {(rows: number, most: number, resume: boolean) => void} [checkRows] throws where there is no room for runs of so many
+ *   rows, of `most` in one; unless they `resume`, behind a reset
  * @property {number} changes how often its states have become others
  */
 /**
@@ -329,6 +331,15 @@ function open({ manifest, use, life, info, sizes, newest: rows, restores, runIn,
         return changes;
       },
     };
+    // <generate>
+    own.checkRows = (rows, most, resume) => {
+      const from = resume ? lengths : zeros;
+      const per = Number(dimensions[growing]?.multiple);
+      const behind = (/** @type {number} */ more) =>
+        from.map((length, i) => (i === growing ? Number(length) + more / per : length));
+      checkRoom(behind(rows - (rows % most || most)), behind(rows));
+    };
+    // </generate>
     const generating = generateIn?.(own, left);
     if (generating) Object.assign(kept, { generate: generating.generate });
     const run = generating?.runIn(runIn) ?? runIn(own);

@@ -114,6 +114,19 @@ def test_the_states_are_full() -> None:
         next(tokens)
 
 
+def test_a_prompt_that_does_not_fit_changes_nothing() -> None:
+    """Though its first parts would."""
+    made = compiled()
+    some = list(islice(made.generate(PROMPT), 3))
+    at = made.position
+    for prompt, options in (([1] * (POSITIONS + 1), {}), ([1] * (POSITIONS - at), {"resume": True})):
+        with pytest.raises(StateFullError, match=f"the model has {POSITIONS} positions"):
+            made.generate(prompt, **options)
+    assert made.position == at
+    assert [*some, *made.generate([], resume=True, max_tokens=2)] == expected(5, Sampling())
+    assert next(made.generate([1] * POSITIONS)) == expected(1, Sampling(), [1] * POSITIONS)[0]
+
+
 @pytest.mark.parametrize(
     ("ids", "options", "text"),
     [
