@@ -47,7 +47,9 @@ def test_a_processor_in_the_table_compiles_runs_and_is_named(monkeypatch: pytest
         webnn_compile.compile(relu(), "loom")
     with pytest.raises(InputError, match="threads=2: give 1 or more for the target native, c, abacus, 1 for the oth"):
         webnn_compile.compile(relu(), "wasm", threads=2)
-    with pytest.raises(InputError, match=r"--targets abacus: choose from webgpu, webgl, wasm, or native or c alone$"):
+    with pytest.raises(
+        InputError, match=r"--targets abacus: .*, or native or c alone; programs of abacus run from Python"
+    ):
         Options(targets=("abacus",)).check()
 
 

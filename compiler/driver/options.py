@@ -158,8 +158,10 @@ class Options:
         unknown = [t for t in self.targets if t not in bundled]
         if unknown or not self.targets:
             choice = f"choose from {', '.join(bundled)}, or {alone} alone"
-            nearest = did_you_mean(unknown[0], (*bundled, *alone.split(" or "))) if unknown else ""
-            raise InputError(f"--targets {','.join(self.targets)}: {choice}{nearest}")
+            hint = did_you_mean(unknown[0], (*bundled, *alone.split(" or "))) if unknown else ""
+            if unknown and unknown[0] in TARGETS:
+                hint = f"; programs of {unknown[0]} run from Python: webnn_compile.compile(MODEL, {unknown[0]!r})"
+            raise InputError(f"--targets {','.join(self.targets)}: {choice}{hint}")
         webassembly = [t for t in bundled if TARGETS[t].webassembly]
         if self.precision not in PRECISIONS:
             raise InputError(f"--precision {self.precision}: choose one of {', '.join(PRECISIONS)}")

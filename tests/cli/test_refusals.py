@@ -92,6 +92,10 @@ def test_bad_model(kind: str, tmp_path: Path) -> None:
 BAD_OPTIONS: Mapping[str, tuple[Sequence[str], str]] = {
     "no such target": (["--targets", "wasm,metal"], r"--targets wasm,metal: choose from webgpu, webgl, wasm"),
     "a mistyped target": (["--targets", "webgup"], r"--targets webgup: choose from .*; did you mean webgpu\?"),
+    "a target of Python": (
+        ["--targets", "cuda"],
+        r"--targets cuda: choose from .*; programs of cuda run from Python: webnn_compile.compile\(MODEL, 'cuda'\)",
+    ),
     "a mistyped stage": (["--dump", "after:shedule_cpu"], r"no stage of wasm .*, llvm; did you mean schedule_cpu\?"),
     "no target": (["--targets", ","], r"--targets : choose from webgpu, webgl, wasm"),
     "no such host": (["--host", "cpu"], r"--host cpu: choose one of wasm, js"),
