@@ -6,7 +6,7 @@ import { watchDownloads } from '../fetch/watch_downloads.js';
 import { compareOutputs, isWrong, withOtherDigits } from './compare_outputs.js';
 import { comparingDevice, noFindings } from './comparing_device.js';
 import { fetchReferences } from './reference_kernels.js';
-import { repeat, statesOf } from './repeat_run.js';
+import * as again from './repeat_run.js';
 
 /** @typedef {import('../load/load.js').Manifest} Manifest */
 /** @typedef {import('../load/load.js').Part} Part */
@@ -82,16 +82,16 @@ async function compareLaunches({ manifest, info, begin, withInputs, use, fetchin
       /** @type {import('./repeat_run.js').States | undefined} */
       let states;
       // <states>
-      if (manifest.states) states = await statesOf(use(), turn);
+      if (manifest.states) states = await again.statesOf(use(), turn);
       // </states>
       const own = await use().run(data, scalars, { output: 'array' });
-      const expected = await repeat(session, turn, states, FIRST);
+      const expected = await again.repeat(session, turn, states, FIRST);
       findings.over = true;
       const near = async () => {
         const [others, before] = [data, states].map(
           (arrays) => arrays && Object.values(withOtherDigits({ ...arrays }, tolerance)),
         );
-        return named(outputs, await repeat(session, { data: others ?? [], scalars }, before, FIRST));
+        return named(outputs, await again.repeat(session, { data: others ?? [], scalars }, before, FIRST));
       };
       const all = await compareOutputs(outputs, tolerance, named(outputs, own), named(outputs, expected), near);
       wrongOutputs = all.filter(isWrong).map(({ name, apart, most }) => ({ name, apart, allowed: most }));
