@@ -1,18 +1,18 @@
 declare i32 @llvm.fptosi.sat.i32.f32(float)
 declare i8 @llvm.fptosi.sat.i8.f32(float)
 declare i8 @llvm.fptoui.sat.i8.f32(float)
-define internal void @kernel_059f8629eaf77793(ptr %p0, ptr %p1, ptr %p2, ptr %p3, ptr %p4, ptr %p5, ptr %p6) noinline #0 {
+define internal void @kernel_9d6798e442cd7c3b(ptr %p0, ptr %p1, ptr %p2, ptr %p3, ptr %p4, ptr %p5, ptr %p6) noinline #0 {
 entry:
   br label %loop1
 loop1:
-  %i10 = phi i32 [ 0, %entry ], [ %v83, %loop1 ]
-  %at3 = phi ptr [ %p1, %entry ], [ %v84, %loop1 ]
-  %at4 = phi ptr [ %p0, %entry ], [ %v85, %loop1 ]
-  %at5 = phi ptr [ %p2, %entry ], [ %v86, %loop1 ]
-  %at6 = phi ptr [ %p3, %entry ], [ %v87, %loop1 ]
-  %at7 = phi ptr [ %p4, %entry ], [ %v88, %loop1 ]
-  %at8 = phi ptr [ %p5, %entry ], [ %v89, %loop1 ]
-  %at9 = phi ptr [ %p6, %entry ], [ %v90, %loop1 ]
+  %i10 = phi i32 [ 0, %entry ], [ %v69, %loop1 ]
+  %at3 = phi ptr [ %p1, %entry ], [ %v70, %loop1 ]
+  %at4 = phi ptr [ %p0, %entry ], [ %v71, %loop1 ]
+  %at5 = phi ptr [ %p2, %entry ], [ %v72, %loop1 ]
+  %at6 = phi ptr [ %p3, %entry ], [ %v73, %loop1 ]
+  %at7 = phi ptr [ %p4, %entry ], [ %v74, %loop1 ]
+  %at8 = phi ptr [ %p5, %entry ], [ %v75, %loop1 ]
+  %at9 = phi ptr [ %p6, %entry ], [ %v76, %loop1 ]
   %v11 = load float, ptr %at4, align 4
   %v12 = call i8 @llvm.fptosi.sat.i8.f32(float %v11)
   store i8 %v12, ptr %at3, align 1
@@ -57,50 +57,36 @@ loop1:
   %v47 = and i32 %v46, 2147483647
   %v48 = icmp slt i32 1199566847, %v47
   %v49 = icmp slt i32 2139095040, %v47
-  %v50 = select i1 %v49, i32 32256, i32 31744
+  %v50 = select i1 %v49, i32 2143289344, i32 2139095040
   %v51 = icmp slt i32 %v47, 947912704
   %v52 = bitcast i32 %v47 to float
   %v53 = fadd contract float %v52, 0x3FE0000000000000
   %v54 = bitcast float %v53 to i32
   %v55 = sub i32 %v54, 1056964608
-  %v56 = add i32 %v47, -939524096
-  %v57 = add i32 %v56, 4095
-  %v58 = ashr i32 %v47, 13
-  %v59 = and i32 %v58, 1
-  %v60 = add i32 %v57, %v59
-  %v61 = ashr i32 %v60, 13
-  %v62 = select i1 %v51, i32 %v55, i32 %v61
-  %v63 = select i1 %v48, i32 %v50, i32 %v62
-  %v64 = ashr i32 %v46, 16
-  %v65 = and i32 %v64, 32768
-  %v66 = or i32 %v63, %v65
-  %v67 = trunc i32 %v66 to i16
-  %v68 = bitcast i16 %v67 to half
-  %v69 = bitcast half %v68 to i16
-  %v70 = zext i16 %v69 to i32
-  %v71 = and i32 %v70, 32767
-  %v72 = shl i32 %v71, 13
-  %v73 = icmp slt i32 260046847, %v72
-  %v74 = or i32 %v72, 2139095040
-  %v75 = bitcast i32 %v72 to float
-  %v76 = fmul contract float %v75, 0x46F0000000000000
-  %v77 = bitcast float %v76 to i32
-  %v78 = select i1 %v73, i32 %v74, i32 %v77
-  %v79 = and i32 %v70, 32768
-  %v80 = shl i32 %v79, 16
-  %v81 = or i32 %v78, %v80
-  %v82 = bitcast i32 %v81 to float
-  store float %v82, ptr %at9, align 4
-  %v83 = add nuw nsw i32 %i10, 1
-  %v84 = getelementptr inbounds i8, ptr %at3, i32 1
-  %v85 = getelementptr inbounds i8, ptr %at4, i32 4
-  %v86 = getelementptr inbounds i8, ptr %at5, i32 1
-  %v87 = getelementptr inbounds i8, ptr %at6, i32 8
-  %v88 = getelementptr inbounds i8, ptr %at7, i32 1
-  %v89 = getelementptr inbounds i8, ptr %at8, i32 2
-  %v90 = getelementptr inbounds i8, ptr %at9, i32 4
-  %v91 = icmp eq i32 %v83, 6
-  br i1 %v91, label %done2, label %loop1
+  %v56 = sitofp i32 %v55 to float
+  %v57 = fmul contract float %v56, 0x3E70000000000000
+  %v58 = bitcast float %v57 to i32
+  %v59 = add i32 %v47, 4095
+  %v60 = ashr i32 %v47, 13
+  %v61 = and i32 %v60, 1
+  %v62 = add i32 %v59, %v61
+  %v63 = and i32 %v62, -8192
+  %v64 = select i1 %v51, i32 %v58, i32 %v63
+  %v65 = select i1 %v48, i32 %v50, i32 %v64
+  %v66 = and i32 %v46, -2147483648
+  %v67 = or i32 %v65, %v66
+  %v68 = bitcast i32 %v67 to float
+  store float %v68, ptr %at9, align 4
+  %v69 = add nuw nsw i32 %i10, 1
+  %v70 = getelementptr inbounds i8, ptr %at3, i32 1
+  %v71 = getelementptr inbounds i8, ptr %at4, i32 4
+  %v72 = getelementptr inbounds i8, ptr %at5, i32 1
+  %v73 = getelementptr inbounds i8, ptr %at6, i32 8
+  %v74 = getelementptr inbounds i8, ptr %at7, i32 1
+  %v75 = getelementptr inbounds i8, ptr %at8, i32 2
+  %v76 = getelementptr inbounds i8, ptr %at9, i32 4
+  %v77 = icmp eq i32 %v69, 6
+  br i1 %v77, label %done2, label %loop1
 done2:
   ret void
 }
