@@ -17,10 +17,12 @@ static void casts(const f32_t *b0, i8_t *b1, u8_t *b2, i64_t *b3, u8_t *b4, u16_
     b4[i_0] = t0 != 0.0f;
     const int32_t t1 = i32_bits_of_f32(t0);
     const int32_t t2 = t1 & 2147483647;
-    const uint16_t t3 = (uint16_t)((uint16_t)(((1199566847 < t2) ? ((2139095040 < t2) ? 32256 : 31744) : ((t2 < 947912704) ? (int32_t)((uint32_t)i32_bits_of_f32(f32_bits_of_i32(t2) + 0.5f) - (uint32_t)1056964608) : (int32_t)(((int32_t)((uint32_t)((int32_t)((uint32_t)((int32_t)((uint32_t)t2 + (uint32_t)(-939524096))) + (uint32_t)4095)) + (uint32_t)(((int32_t)(t2 >> 13)) & 1))) >> 13))) | (((int32_t)(t1 >> 16)) & 32768)));
-    b5[i_0] = t3;
-    const int32_t t4 = (int32_t)((uint16_t)t3);
-    const int32_t t5 = (int32_t)(((uint32_t)(t4 & 32767)) << 13);
-    b6[i_0] = f32_bits_of_i32(((260046847 < t5) ? (t5 | 2139095040) : i32_bits_of_f32(f32_bits_of_i32(t5) * 5.192297e+33f)) | ((int32_t)(((uint32_t)(t4 & 32768)) << 16)));
+    const int t3 = 1199566847 < t2;
+    const int t4 = 2139095040 < t2;
+    const int t5 = t2 < 947912704;
+    const int32_t t6 = (int32_t)((uint32_t)i32_bits_of_f32(f32_bits_of_i32(t2) + 0.5f) - (uint32_t)1056964608);
+    const int32_t t7 = ((int32_t)(t2 >> 13)) & 1;
+    b5[i_0] = (uint16_t)((uint16_t)((t3 ? (t4 ? 32256 : 31744) : (t5 ? t6 : (int32_t)(((int32_t)((uint32_t)((int32_t)((uint32_t)((int32_t)((uint32_t)t2 + (uint32_t)(-939524096))) + (uint32_t)4095)) + (uint32_t)t7)) >> 13))) | (((int32_t)(t1 >> 16)) & 32768)));
+    b6[i_0] = f32_bits_of_i32((t3 ? (t4 ? 2143289344 : 2139095040) : (t5 ? i32_bits_of_f32((float)t6 * 5.9604645e-08f) : (((int32_t)((uint32_t)((int32_t)((uint32_t)t2 + (uint32_t)4095)) + (uint32_t)t7)) & (-8192)))) | (t1 & (-2147483647 - 1)));
   }
 }
