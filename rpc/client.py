@@ -384,6 +384,6 @@ class RemoteModel:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        # Nor after an interrupt: the device may be busy still, and frees its models when it is released.
+        # Nor after an interrupt: a run may still be executing, and the end of the lease frees the model, too.
         if error is None or (isinstance(error, Exception) and not isinstance(error, RpcError)):
             self.unload()

@@ -40,7 +40,7 @@ class WorkerPool(ProcessPoolExecutor):
         """Ends the processes in the middle of their work: this one would wait for them when it ends."""
         for process in list((self._processes or {}).values()):
             process.kill()
-        # The pool's thread may have read half of a result. Its pipe ends when nobody has the end that is written.
+        # The pool's thread may be blocked in reading a partly written result: it gets EOF once no write end is open.
         if self._result_queue is not None:
             self._result_queue._writer.close()  # type: ignore[attr-defined]
         self.shutdown(cancel_futures=True)

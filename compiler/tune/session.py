@@ -105,14 +105,14 @@ class SearchSession:
     @contextlib.contextmanager
     def load(self, artifact: Artifact) -> Iterator[LoadedModel]:
         """A model on the device until the block ends. Raises DeviceError."""
-        model, busy = self.device.load(artifact, deadline=LOAD), False
+        model, interrupted = self.device.load(artifact, deadline=LOAD), False
         try:
             yield model
-        except KeyboardInterrupt:  # in the middle of a run, perhaps a long one; models end with the device, too
-            busy = True
+        except KeyboardInterrupt:  # a run may still be executing, and unloading waits for it; close() frees models, too
+            interrupted = True
             raise
         finally:
-            if not busy:
+            if not interrupted:
                 with contextlib.suppress(DeviceError):  # a device that was lost has nothing loaded
                     model.unload()
 

@@ -143,7 +143,7 @@ export async function startWasm(part, onProgress) {
       };
     }
     // </generate>
-    const runInto = runner(plan, memory, (states) => compute(states));
+    const runInto = runner(plan, memory, compute);
     /** @type {Session['run']} */
     const run = (inputs, scalars, { into = [], fed = false } = {}) => {
       let given = /** @type {ArrayBufferView[]} */ (inputs);

@@ -176,8 +176,8 @@ def test_an_interrupt_waits_for_no_answer_of_the_device(
     inner = local_device(Problem(path, "native", Options()))
     loaded, unloaded = [], []
 
-    class Busy:
-        name, clock, variants = "busy", 1e-4, ()
+    class Running:
+        name, clock, variants = "running", 1e-4, ()
 
         def load(self, made: Any, *, deadline: float) -> Any:
             model: Any = inner.load(made, deadline=deadline)
@@ -194,7 +194,7 @@ def test_an_interrupt_waits_for_no_answer_of_the_device(
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        search(path, tmp_path / "r", 6, Busy())
+        search(path, tmp_path / "r", 6, Running())
     assert len(loaded) == 1 + trial
     assert unloaded == loaded[:-1]
 
