@@ -158,9 +158,13 @@ class Options:
         unknown = [t for t in self.targets if t not in bundled]
         if unknown or not self.targets:
             choice = f"choose from {', '.join(bundled)}, or {alone} alone"
-            hint = did_you_mean(unknown[0], (*bundled, *alone.split(" or "))) if unknown else ""
-            if unknown and unknown[0] in TARGETS:
-                hint = f"; programs of {unknown[0]} run from Python: webnn_compile.compile(MODEL, {unknown[0]!r})"
+            first = unknown[0] if unknown else ""
+            if first not in TARGETS:
+                hint = did_you_mean(first, (*bundled, *alone.split(" or ")))
+            elif TARGETS[first].writer:
+                hint = ""  # the choice says it
+            else:
+                hint = f"; programs of {first} run from Python: webnn_compile.compile(MODEL, {first!r})"
             raise InputError(f"--targets {','.join(self.targets)}: {choice}{hint}")
         webassembly = [t for t in bundled if TARGETS[t].webassembly]
         if self.precision not in PRECISIONS:

@@ -24,7 +24,7 @@ from .limits import format_size
 INTERVAL = 0.05
 """Seconds between two looks."""
 AGAIN = 1.0
-"""Seconds until a second interrupt: the first may have come in a finalizer, whose exceptions Python drops."""
+"""Seconds until the next interrupt: one that comes in a finalizer, or while garbage is collected, Python drops."""
 STUCK = 0.5
 """Seconds from there until code that is not Python's, which cannot be interrupted, is ended with the process."""
 OWN = 512 * 2**20
@@ -59,6 +59,8 @@ def within(
     try:
         with watch.watching():
             yield
+        if watch.message:  # the interrupt was dropped, and the block ended before the next
+            raise Exceeded
     except Exceeded:
         raise InputError(watch.message) from None
     except Exception as error:
@@ -115,12 +117,12 @@ class _Watch:
                 at = _node_of(sys._current_frames().get(self._thread))
                 self.message = f"{exceeded[0]}; it was at {self._phase()}{at}: {exceeded[1]}"
                 self._raise()
-                if not self._over.wait(AGAIN):
+                while not self._over.wait(AGAIN):
                     self._raise()
-                if not self._over.wait(STUCK) and self._end is not None:
-                    with self._lock:
-                        if not self._over.is_set():
-                            self._end(self.message)
+                    if not self._over.wait(STUCK) and self._end is not None:
+                        with self._lock:
+                            if not self._over.is_set():
+                                self._end(self.message)
                 return
 
     def _exceeded(self) -> tuple[str, str] | None:

@@ -248,7 +248,7 @@ def test_an_archive_is_the_same_each_time(tmp_path: Path, monkeypatch: pytest.Mo
         ({"dims": {"batch": [5, 7, 4]}}, ("--dim", "batch=5..7,multiple=4")),
         ({"dims": {"channels": 3}}, ("--dim", "channels=3")),
         ({"shapes": SHAPES, "targets": ["wasm"]}, (*SHAPE, "--targets", "wasm")),
-        ({"shapes": SHAPES, "targets": ["native,webgl"]}, (*SHAPE, "--targets", "native,webgl")),
+        ({"shapes": SHAPES, "targets": ["native", "webgl"]}, (*SHAPE, "--targets", "native,webgl")),
     ],
 )
 def test_mistakes_have_the_command_lines_message(

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +67,46 @@ def test_time(work: object, main: bool) -> None:
         other.join()
     assert found
     assert time.monotonic() - start < 0.2 + MOST
+
+
+class Finalized:
+    """An object whose finalizer takes longer than the limit: Python drops what is raised there."""
+
+    def __init__(self, seconds: float) -> None:
+        self.until = time.monotonic() + seconds
+
+    def __del__(self) -> None:
+        while time.monotonic() < self.until:
+            pass
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("then", [lambda: None, forever], ids=["ends", "goes on"])
+@pytest.mark.parametrize("seconds", [0.5, 1.6], ids=["one", "two"])
+@pytest.mark.parametrize("main", [True, False], ids=["main thread", "another"])
+def test_interrupts_that_python_drops(seconds: float, then: Callable[[], None], main: bool) -> None:
+    """The block fails where it ends before the next interrupt, and by a later one where it goes on."""
+    found: list[str] = []
+
+    def work() -> None:
+        Finalized(seconds)
+        then()
+
+    def limited() -> None:
+        with (
+            pytest.raises(InputError, match=r"--max-seconds 0\.2: compiling took longer") as raised,
+            within(0.2, None, lambda: "work"),
+        ):
+            work()
+        found.append(str(raised.value))
+
+    if main:
+        limited()
+    else:
+        other = threading.Thread(target=limited)
+        other.start()
+        other.join()
+    assert found
 
 
 def test_within_the_limit_nothing_is_left() -> None:
