@@ -311,8 +311,8 @@ class Options:
             raise InputError(f"{what} needs target {target}: add it to --targets")
         if stage not in self.stages(target):
             others = [f"after:{t}:{stage}" for t in bundled if stage in self.stages(t)]
-            hint = f"; other targets have {', '.join(others)}" if others else ""
+            nearest = did_you_mean(stage, self.stages(target)) or ";"
+            hint = f"; other targets have {', '.join(others)};" if others else nearest
             raise InputError(
-                f"{what}: no stage of {target} at --opt-level {self.opt_level}; choose one of "
-                f"{', '.join(self.stages(target))}{hint or did_you_mean(stage, self.stages(target))}"
+                f"{what}: no stage of {target} at --opt-level {self.opt_level}{hint} --dump list prints the stages"
             )

@@ -96,13 +96,16 @@ BAD_OPTIONS: Mapping[str, tuple[Sequence[str], str]] = {
         ["--targets", "cuda"],
         r"--targets cuda: choose from .*; programs of cuda run from Python: webnn_compile.compile\(MODEL, 'cuda'\)",
     ),
-    "a mistyped stage": (["--dump", "after:shedule_cpu"], r"no stage of wasm .*, llvm; did you mean schedule_cpu\?"),
+    "a mistyped stage": (
+        ["--dump", "after:shedule_cpu"],
+        r"no stage of wasm at --opt-level 2; did you mean schedule_cpu\? --dump list prints the stages",
+    ),
     "no target": (["--targets", ","], r"--targets : choose from webgpu, webgl, wasm"),
     "no such host": (["--host", "cpu"], r"--host cpu: choose one of wasm, js"),
     "no host for wasm": (["--host", "js"], r"--host js makes a bundle without WebAssembly: leave wasm out"),
     "a stage of wasm": (
         ["--targets", "webgl", "--dump", "after:llvm"],
-        r"--dump after:llvm: no stage of webgl at --opt-level 2; choose one of .*; other targets have after:wasm:llvm",
+        r"--dump after:llvm: no stage of webgl at --opt-level 2; other targets have after:wasm:llvm; --dump list",
     ),
     "a stage of a target that is not built": (
         ["--targets", "webgl", "--dump", "after:wasm:llvm"],
@@ -115,11 +118,11 @@ BAD_OPTIONS: Mapping[str, tuple[Sequence[str], str]] = {
     "no such linker": (["--wasm-linker", "gold"], r"--wasm-linker gold: choose one of builtin, wasm-ld, emcc"),
     "no such stage": (
         ["--dump", "after:lunch"],
-        r"--dump after:lunch: no stage of wasm at --opt-level 2; choose one of import, .*schedule_cpu, .*llvm",
+        r"--dump after:lunch: no stage of wasm at --opt-level 2; --dump list prints the stages",
     ),
     "no such stage at this level": (
         ["--dump", "after:fold_constants", "--opt-level", "0"],
-        r"--dump after:fold_constants: no stage of wasm at --opt-level 0; choose one of import, ",
+        r"--dump after:fold_constants: no stage of wasm at --opt-level 0; did you mean [a-z_]+\? --dump list",
     ),
     "no stage": (
         ["--dump", "import"],
