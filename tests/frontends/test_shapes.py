@@ -114,6 +114,33 @@ def test_given_extent_of_zero() -> None:
     assert shapes_of(proto, {"x": (0, 3)}) == {"x": (0, 3), "y": (0, 3)}
 
 
+def refused_as_empty(proto: onnx.ModelProto, chosen: ModelInputs, message: str) -> None:
+    with pytest.raises(InputError, match=f"would compute nothing: {message}; give at least 1, or a range"):
+        import_model(proto, chosen)
+
+
+def test_a_size_of_zero_that_empties_the_model() -> None:
+    empty = "its output 'y' has no elements in any run, since "
+    proto = model([node("Relu", ["x"], ["y"])], {"x": ["N", None]}, ["y"])
+    named = model_inputs(dims={"N": 0}, shapes={"x": ("N", 3)})
+    refused_as_empty(proto, named, f"{empty}the size 'N' is given as 0")
+    refused_as_empty(proto, model_inputs(shapes={"x": (4, 0)}), f"{empty}the shape 4x0 is given for 'x'")
+    # No multiple of 8 is in the range but 0.
+    rounded = model_inputs(dims={"N": (0, 5, 8)}, shapes={"x": ("N", 3)})
+    refused_as_empty(proto, rounded, f"{empty}the size 'N' is given as 0,multiple=8")
+    mean = model([node("ReduceMean", ["x"], ["y"], axes=[0, 1], keepdims=0)], {"x": ["N", 3]}, ["y"])
+    empty = "its inputs have no elements in any run, since "
+    refused_as_empty(mean, model_inputs(dims={"N": 0}), f"{empty}the size 'N' is given as 0")
+
+
+def test_sizes_of_zero_that_leave_something_to_compute() -> None:
+    cache = model([node("Concat", ["past", "x"], ["y"], axis=0)], {"past": ["P", 3], "x": [2, 3]}, ["y"])
+    assert import_model(cache, model_inputs(dims={"P": 0})).outputs[0].shape == (2, 3)
+    proto = model([node("Relu", ["x"], ["y"])], {"x": ["N", 3]}, ["y"])
+    (size,) = import_model(proto, model_inputs(dims={"N": (0, 5)})).dimensions
+    assert size.scalar.low == 0
+
+
 def test_unknown_input() -> None:
     with pytest.raises(InputError, match="given for 'c', which is no input of the model; the inputs are: 'a', 'b'"):
         import_model(two_inputs(), ModelInputs({"c": (1,)}))

@@ -31,6 +31,7 @@ from .inline_functions import inline_functions
 from .list_inputs import list_inputs
 from .problems import Differing, Problems
 from .read_model import Source, read_model
+from .refuse_empty import refuse_empty
 from .separate_weights import separate_weights
 from .sort_nodes import sort_nodes
 from .suggest_sizes import arguments_of, flags_of, may_follow, suggest_sizes
@@ -67,6 +68,7 @@ def import_model(
                 restore()
                 trial = _trial_with_sizes(proto, source, shorter)
             if trial.graph is not None:  # else: what the user did not say is no explanation
+                refuse_empty(trial.graph, proto, chosen, source)
                 return trial.graph
         raise InputError(_with_suggestions(free, proto, source, chosen)) from None
 
@@ -147,6 +149,7 @@ def _import_with_sizes(proto: onnx.ModelProto, source: Source, chosen: ModelInpu
     if trial.graph is None:
         assert trial.error is not None
         raise trial.error
+    refuse_empty(trial.graph, proto, chosen, source)
     return trial.graph
 
 
