@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -113,12 +115,33 @@ def test_what_cannot_be_met_writes_nothing(path: Path, tmp_path: Path) -> None:
     arguments = [str(path), "--out", str(tmp_path / "out"), "--targets", "wasm"]
     ended = CliRunner().invoke(main, [*arguments, "--page-memory", "1MB"])
     assert ended.exit_code == 2
-    assert "error: --page-memory 1.0 MB: on wasm the model takes" in ended.stderr
+    assert "error: --page-memory 1.0 MB: on wasm the model takes at least" in ended.stderr
     assert "weights 2.4 MB" in ended.stderr
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("target", ["wasm", "webgl", "webgpu"])
+def test_what_weights_exceed_is_refused_before_kernels_are_compiled(path: Path, target: str) -> None:
+    phases: list[str] = []
+    with pytest.raises(InputError, match=rf"--page-memory 2\.0 MB: on {target} the model takes at least"):
+        build_files(path, Options(targets=(target,), page_memory=2_000_000), phases.append)
+    assert not [phase for phase in phases if not phase.startswith(("import", "optimise"))]
 
 
 def test_it_is_for_bundles(path: Path, tmp_path: Path) -> None:
     arguments = [str(path), "--out", str(tmp_path / "out"), "--targets", "c", "--page-memory", "1GB"]
     ended = CliRunner().invoke(main, arguments)
     assert (ended.exit_code, "--page-memory is for bundles" in ended.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("precision", ["f32", "f16"])
+@pytest.mark.parametrize("target", ["wasm", "webgl", "webgpu"])
+def test_the_least_memory_is_never_above_what_a_model_takes(path: Path, target: str, precision: str) -> None:
+    options = Options(targets=(target,), precision=precision)
+    built = build_files(path, options, lambda _: None).report
+    with pytest.raises(InputError, match=rf"on {target} the model takes at least ([\d.]+) MB") as refused:
+        build_files(path, replace(options, page_memory=1), lambda _: None)
+    found = re.search(r"takes at least ([\d.]+) MB", str(refused.value))
+    assert found is not None
+    least = float(found[1]) * 1e6
+    assert 2.3e6 / (2 if precision == "f16" else 1) < least - ARRIVING <= built.peaks[target] - ARRIVING

@@ -44,7 +44,7 @@ from .bundle_generation import bundled_generation
 from .bundle_text import bundled_text, text_packages
 from .cpu_target import CpuTarget, run_native
 from .draw_runs import kept_of
-from .limit_memory import lower_limits, page_memory
+from .limit_memory import lower_limit_early, lower_limits, page_memory
 from .make_golden import base_tolerance, make_golden
 from .optimise_model import Optimised, import_graph, optimise_model
 from .options import Options
@@ -273,18 +273,27 @@ class _Parts:
 
 
 def _make_parts(optimised: Optimised, work: Work) -> _Parts:
-    """Lowers and compiles for each target of the options, within the `filters` of the work."""
+    """Lowers for each target of the options, within the `filters` of the work, then compiles."""
     processor = next(t for t in TARGETS.values() if isinstance(t, CpuTarget) and t.preference is not None)
-    with work.timed("optimise"):
-        made = _Parts({}, {}, processor.lower(optimised, work), Weights())
-    for target in [t for t in TARGETS.values() if t.name in work.options.targets]:
-        own = made.on_processor
-        if not isinstance(target, CpuTarget):
-            with work.timed("optimise", target.name):
-                own = target.lower(optimised, work)
-        made.lowered[target.name] = own
+    targets = [t for t in TARGETS.values() if t.name in work.options.targets]
+    lowered = {t: _lower(t, optimised, work) for t in targets}
+    on_processor = next((own for t, own in lowered.items() if isinstance(t, CpuTarget)), None)
+    if on_processor is None:
+        with work.timed("optimise"):
+            on_processor = processor.lower(optimised, work)
+    made = _Parts({}, {t.name: own for t, own in lowered.items()}, on_processor, Weights())
+    for target, own in lowered.items():
         made.parts[target.name] = target.bundle(own, made.weights, work, optimised)
     return made
+
+
+def _lower(target: CompileTarget, optimised: Optimised, work: Work) -> Lowered:
+    """The model as lowered for a target of the bundle, such that it may fit `--page-memory`."""
+    while True:
+        with work.timed("optimise", "" if isinstance(target, CpuTarget) else target.name):
+            lowered = target.lower(optimised, work)
+        if not lower_limit_early(target, lowered, work):
+            return lowered
 
 
 def _verified_before(model: Source, work: Work, report: Report) -> Artifact:

@@ -1,7 +1,8 @@
 """The memory that a bundle takes in a page at its peak, and convolutions whose filters stay below `--page-memory`.
 
 What a model takes above its weights and tensors are filters that Winograd's algorithm prepares at load, up to four
-times the model's own: where a backend exceeds the limit, it is lowered again with fewer of these.
+times the model's own: where a backend exceeds the limit, it is lowered again with fewer of these. What a model takes
+at least is known as soon as it is lowered: a limit below that is refused before kernels are compiled.
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ from ..pipeline.weights import Weights
 from ..text.size import size
 from .build_device import DeviceBuild
 from .build_wasm import WasmBuild
+from .device_target import DeviceTarget
+from .least_memory import least_on_device, least_on_processor
 from .work import Work
 
 if TYPE_CHECKING:
     from .bundle_part import BundlePart
+    from .compile_target import CompileTarget
 
 ARRIVING = 2 * SHARD_BYTES
 """Bytes of weights that the runtime receives at once (fetch_weights.js)."""
@@ -70,23 +74,37 @@ def _of_host(name: str, host: HostArtifact) -> int:
 def lower_limits(parts: Mapping[str, BundlePart], lowered: Mapping[str, Lowered], weights: Weights, work: Work) -> bool:
     """Whether a backend takes more than the options allow, and how much its filters may take next is now in
     `work.filters`. InputError where no filters are left that could be spared."""
-    limit, again = work.options.page_memory, False
-    if limit is None:
+    if work.options.page_memory is None:
         return False
-    for name, part in parts.items():
-        memory = page_memory(part, work.name, weights)
-        if memory.total <= limit:
-            continue
-        filters = sum(r.tensors[1].buffer.size * r.tensors[1].dtype.bytes for r in lowered[name].rewritten)
-        if not filters:
-            raise InputError(_too_much(name, limit, memory))
-        # Tensors and packed weights change, too: so the limit is approached from above, by a layer at least.
-        work.filters[name] = min(filters - (memory.total - limit) * 3 // 4, filters - 1)
-        again = True
-    return again
+    memory = {name: page_memory(part, work.name, weights) for name, part in parts.items()}
+    again = [_lower_limit(name, taken, lowered[name], work, "takes") for name, taken in memory.items()]
+    return any(again)
 
 
-def _too_much(target: str, limit: int, memory: PageMemory) -> str:
+def lower_limit_early(target: CompileTarget, lowered: Lowered, work: Work) -> bool:
+    """Likewise for one target, by the memory that the model takes at least: before kernels are compiled."""
+    if work.options.page_memory is None:
+        return False
+    if isinstance(target, DeviceTarget):
+        least = least_on_device(lowered, halves=target.stores_halves(work.options))
+    else:
+        least = least_on_processor(lowered)
+    return _lower_limit(target.name, PageMemory(*least, ARRIVING), lowered, work, "takes at least")
+
+
+def _lower_limit(name: str, memory: PageMemory, lowered: Lowered, work: Work, takes: str) -> bool:
+    limit = work.options.page_memory
+    if limit is None or memory.total <= limit:
+        return False
+    filters = sum(r.tensors[1].buffer.size * r.tensors[1].dtype.bytes for r in lowered.rewritten)
+    if not filters:
+        raise InputError(_too_much(name, limit, memory, takes))
+    # Tensors and packed weights change, too: so the limit is approached from above, by a layer at least.
+    work.filters[name] = min(filters - (memory.total - limit) * 3 // 4, filters - 1)
+    return True
+
+
+def _too_much(target: str, limit: int, memory: PageMemory, takes: str) -> str:
     parts = {
         "weights": memory.weights,
         "computed from them at load": memory.prepared,
@@ -95,7 +113,7 @@ def _too_much(target: str, limit: int, memory: PageMemory) -> str:
     }
     each = ", ".join(f"{what} {size(n)}" for what, n in parts.items() if n)
     return (
-        f"--page-memory {size(limit)}: on {target} the model takes {size(memory.total)} with no convolution by "
+        f"--page-memory {size(limit)}: on {target} the model {takes} {size(memory.total)} with no convolution by "
         f"Winograd's algorithm: {each}; allow that much, fix smaller sizes (--dim, the `most` of a --picture's "
         "format), quantise the model (--quantize int8), or leave the target out"
     )
