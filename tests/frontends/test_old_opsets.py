@@ -8,6 +8,7 @@ import numpy as np
 import onnx
 import pytest
 import webnn_compile
+from drivers import need_driver
 from onnx import helper, numpy_helper
 from onnx_models import Array, assert_close, onnxruntime_results, random
 
@@ -124,6 +125,7 @@ CASES: dict[str, tuple[list[onnx.NodeProto], list[int | str], Weights, int, Call
         6,
         lambda x: x @ M.T + random((4,), 5),
     ),
+    "a dropout": ([node("Dropout", ["x"], ["y"], is_test=0, ratio=0.5)], [2, 5], {}, 6, lambda x: x),
     "a normalisation": (
         [node("BatchNormalization", ["x", "b", "b", "b", "v"], ["y"], is_test=1, epsilon=1e-5)],
         [1, 3, 2, 4],
@@ -142,6 +144,48 @@ def test_operators_of_old_opsets(name: str) -> None:
     for n in (1, 3):
         x = random([n if d == "n" else d for d in shape])
         assert_close(compiled.run({"x": x}), {"y": reference(x).astype(np.float32)})
+
+
+ACTIVATIONS = {"s": random((3, 2, 4), 6), "b": random((3, 2, 4), 7), "m": random((3, 2, 4), 8)}
+ACTIVATIONS["v"] = np.abs(random((3, 2, 4), 9)) + np.float32(0.1)
+
+
+def per_activation(x: Array, mean: Array, variance: Array) -> Array:
+    normalised = (x - mean) / np.sqrt(variance + np.float32(1e-5))
+    return np.asarray(normalised * ACTIVATIONS["s"] + ACTIVATIONS["b"], np.float32)
+
+
+@pytest.mark.parametrize("target", ["native", "wasm", "webgl"])
+@pytest.mark.parametrize(
+    ("opset", "attributes"),
+    [(1, {"is_test": 1, "consumed_inputs": [0, 0, 0, 1, 1]}), (1, {}), (6, {"is_test": 1}), (6, {"is_test": 0})],
+)
+def test_a_normalisation_of_each_activation(target: str, opset: int, attributes: Mapping[str, int]) -> None:
+    """With spatial=0 the operands have the shape of x without its batch."""
+    need_driver(target)
+    nodes = [node("BatchNormalization", ["x", "s", "b", "m", "v"], ["y"], spatial=0, **attributes)]
+    compiled = webnn_compile.compile(old(nodes, ["n", 3, 2, 4], ACTIVATIONS, opset), target, dims={"n": (1, 3)})
+    for n in (1, 3):
+        x = random((n, 3, 2, 4))
+        assert_close(compiled.run({"x": x}), {"y": per_activation(x, ACTIVATIONS["m"], ACTIVATIONS["v"])})
+
+
+def test_a_training_of_each_activation() -> None:
+    """Of opset 6: more than one output says that it trains, and gives the statistics of the batch."""
+    nodes = [node("BatchNormalization", ["x", "s", "b", "m", "v"], ["y", "", "", "mean", "v2"], spatial=0)]
+    proto = old(nodes, [4, 3, 2, 4], ACTIVATIONS, 6)
+    proto.graph.output.append(helper.make_tensor_value_info("mean", onnx.TensorProto.FLOAT, None))
+    x = random((4, 3, 2, 4))
+    expected = {"y": per_activation(x, x.mean(0), x.var(0)), "mean": x.mean(0)}
+    assert_close(webnn_compile.compile(proto).run({"x": x}), expected)
+
+
+def test_a_test_has_no_statistics() -> None:
+    nodes = [node("BatchNormalization", ["x", "b", "b", "b", "v"], ["y", "mean"], is_test=1)]
+    x = random((2, 3, 2, 4))
+    compiled = webnn_compile.compile(old(nodes, [2, 3, 2, 4], {"b": B, "v": np.abs(B)}, 6))
+    root = np.sqrt(np.abs(CHANNELS) + np.float32(1e-5))
+    assert_close(compiled.run({"x": x}), {"y": (x - CHANNELS) / root * CHANNELS + CHANNELS})
 
 
 @pytest.mark.parametrize(

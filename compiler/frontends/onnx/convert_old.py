@@ -230,6 +230,45 @@ def _recurrent(node: onnx.NodeProto, _: Known) -> Rewritten:
     return [node]
 
 
+def _batch_normalization(node: onnx.NodeProto, _: Known) -> Rewritten:
+    """spatial=0   ->   Reshape(x, [0, -1]), in which each element of an image is a channel. Without is_test: whether
+    there are further outputs, the statistics of a training, says the same; with is_test=1 there are none."""
+    flags = {a.name: a.i for a in node.attribute}
+    if flags.get("is_test"):
+        del node.output[1:]
+    _without(node, "consumed_inputs", "is_test", "spatial")
+    if flags.get("spatial", 1):
+        return [node]
+    made: Rewritten = []
+    own = node.output[0]
+
+    def reshaped(value: str, shape: str, result: str) -> str:
+        made.append(helper.make_node("Reshape", [value, shape], [result]))
+        return result
+
+    for name, shape in (("rows", [0, -1]), ("row", [-1])):
+        tensor = numpy_helper.from_array(np.asarray(shape, np.int64))
+        made.append(helper.make_node("Constant", [], [f"{own}.{name}"], value=tensor))
+    shapes = [(value, f"{own}.{'row' if i else 'rows'}") for i, value in enumerate(node.input)]
+    operands = [reshaped(value, shape, f"{own}.operand{i}") for i, (value, shape) in enumerate(shapes)]
+    like, results = [*node.input[:2]], [*node.output]
+    node.input[:] = operands
+    node.output[:] = [f"{own}.result{i}" if name else "" for i, name in enumerate(results)]
+    made.append(node)
+    for i, name in enumerate(results):
+        if name:
+            made.append(helper.make_node("Shape", [like[i > 0]], [f"{own}.shape{i}"]))
+            reshaped(node.output[i], f"{own}.shape{i}", name)
+    return made
+
+
+def _dropout(node: onnx.NodeProto, _: Known) -> Rewritten:
+    """Without is_test, whose default says that it trains, and which many exporters left out: from opset 7 on it is the
+    identity."""
+    _without(node, "consumed_inputs", "is_test")
+    return [node]
+
+
 def _without(node: onnx.NodeProto, *names: str) -> None:
     kept = [a for a in node.attribute if a.name not in names]
     del node.attribute[:]
@@ -240,7 +279,9 @@ _REWRITES: Mapping[str, Callable[[onnx.NodeProto, Known], Rewritten]] = {
     **dict.fromkeys(("Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "Pow", "Sub", "Xor"), _broadcast),
     **dict.fromkeys(("GRU", "LSTM", "RNN"), _recurrent),
     **dict.fromkeys(("GlobalLpPool", "LpPool"), _norm),
+    "BatchNormalization": _batch_normalization,
     "Cast": _cast,
+    "Dropout": _dropout,
     "PRelu": _prelu,
     "Pad": _pad,
     "Split": _split,
