@@ -19,6 +19,7 @@ from .pack_along_sums import pack_along_sums
 from .remove_identities import remove_identities
 from .share_transposes import share_transposes
 from .tabulate_quanta import tabulate_quanta
+from .tile_attention import tile_attention
 
 GraphPass = Callable[[Graph], Graph]
 """Returns the same object where nothing changed."""
@@ -38,9 +39,10 @@ GRAPH_PASSES: tuple[GraphPass, ...] = (
     merge_duplicates,
     share_transposes,
     pack_along_sums,
+    tile_attention,
 )
 
-OWN_PASSES = (move_quanta, tabulate_quanta, integer_products, centre_quanta, pack_along_sums)
+OWN_PASSES = (move_quanta, tabulate_quanta, integer_products, centre_quanta, pack_along_sums, tile_attention)
 
 ONNX_PASSES = tuple(p for p in GRAPH_PASSES if p not in OWN_PASSES)
 """Passes that leave operators of ONNX's domains alone in a graph, as an ONNX file has them."""
