@@ -85,7 +85,7 @@ def by_keys(queries: int, keys: int) -> onnx.ModelProto:
 
 
 def projected(queries: int, keys: int) -> onnx.ModelProto:
-    """Of three dimensions, by products of one input, the last of which is computed for all keys."""
+    """Attention of three dimensions by products of one input, the last of which is computed for all keys."""
     del keys
     nodes = [
         node("MatMul", ["x", "a"], ["q"]),
