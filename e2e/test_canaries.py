@@ -63,12 +63,14 @@ def alone(program: DeviceProgram) -> Artifact:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     source = tiny_program("webgpu").kernels[0].source
-    subgroups = source.replace("a0 * a1", "a0 * a1 * 0.99")
+    wrong = source.replace("a0 * a1", "a0 * a1 * 0.99")
     bundles = {
         "tiny": tiny_device_artifact(*DEVICES, "wasm", canaries=True),
         **{f"{backend}-or-wasm": tiny_device_artifact(backend, "wasm", canaries=True) for backend in DEVICES},
         "without": tiny_device_artifact(*DEVICES, "wasm"),
-        "subgroups": alone(with_kernel("webgpu", with_subgroups=subgroups)),
+        "subgroups": alone(with_kernel("webgpu", with_subgroups=wrong)),
+        "floats": alone(with_kernel("webgpu", source=wrong, in_floats=source)),
+        "wrong-floats": alone(with_kernel("webgpu", source=wrong, in_floats=wrong)),
         **{f"large-{backend}": alone(with_kernel(backend, flops=10**12)) for backend in DEVICES},
     }
     with serve(write_site(tmp_path_factory.mktemp("canaries"), bundles)) as served:
@@ -214,6 +216,31 @@ def test_the_source_without_subgroups_takes_its_place(page: Page, site: Site) ->
         assert page.evaluate("compiled") == (3 if visit else 4)
     (warning,) = warnings
     assert warning.endswith(", by kernel multiply (nodes: Mul_0)")
+
+
+def test_the_source_in_float32_takes_its_place(page: Page, site: Site) -> None:
+    """It is fetched once a canary fails, and at once on the next visit."""
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url.rpartition("/")[2].partition("-")[0]))
+    warnings = open_anew(page, site, "floats", "webgpu")
+    page.evaluate(DAMAGE, ["", ""])
+    right = value(page, LOAD, {"worker": False, "canaries": False})[0]
+    assert ("canaries" in right, "floats" in asked) == (False, False)
+    failed = [{**MULTIPLY, "action": "without-f16"}]
+    for visit in range(2):
+        page.evaluate("() => { compiled = 0; }")
+        info, output = value(page, LOAD, {"worker": False, "canaries": "all"})
+        assert (output, info["canaries"]) == (expected(2), {"checked": 3, "skipped": 0, "failed": failed})
+        assert page.evaluate("compiled") == (3 if visit else 4)
+    assert asked.count("floats") == 2
+    (warning,) = warnings
+    assert warning.endswith(", by kernel multiply (nodes: Mul_0)")
+
+
+def test_where_that_is_wrong_too_the_backend_is_given_up(page: Page, site: Site) -> None:
+    open_anew(page, site, "wrong-floats", "webgpu")
+    refused = outcome(page, LOAD, {"worker": False, "canaries": "all"})
+    assert (refused["name"], refused["code"]) == ("UnsupportedError", "wrong-results")
 
 
 def test_false_leaves_them_out(page: Page, site: Site, backend: str) -> None:

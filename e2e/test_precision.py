@@ -24,7 +24,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @pytest.fixture(scope="module")
 def fast_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with serve(compile_site(MODEL, tmp_path_factory.mktemp("fast"), "--precision", "f16-fast")) as served:
+    with serve(
+        compile_site(MODEL, tmp_path_factory.mktemp("fast"), "--precision", "f16-fast", "--canaries=on")
+    ) as served:
         yield served
 
 
@@ -67,6 +69,35 @@ def test_the_first_that_can(page: Page, served: str, request: pytest.FixtureRequ
     assert first["backend"] == "webgpu"
     if has_backend(page, "webgpu"):
         assert first["reason"] == "the model needs the feature shader-f16, which this WebGPU adapter lacks"
+
+
+def test_arithmetic_that_a_gpu_gets_wrong_is_float32(page: Page, fast_site: Site) -> None:
+    """ReLU against 1 in place of 0, in the kernels that compute in float16."""
+    open_page(page, fast_site)
+    if not has_halves(page):
+        pytest.skip("this browser's WebGPU has no shader-f16 on this machine")
+    pretend(page)
+    page.evaluate("""() => {
+      const { createShaderModule } = GPUDevice.prototype;
+      GPUDevice.prototype.createShaderModule = function (given) {
+        return createShaderModule.call(this, { ...given, code: given.code.replaceAll(/\\b0.0h/g, '1.0h') });
+      };
+    }""")
+    page.evaluate(HELPERS, images()[:3])
+    script = """
+      const model = await bundle.load({ backend: 'webgpu', worker: false });
+      const found = [];
+      for (let i = 0; i < 3; i++) found.push(await logits(model, i));
+      const info = model.info();
+      await model.dispose();
+      return { info, found };
+    """
+    result = value(page, script)
+    failed = result["info"]["canaries"]["failed"]
+    assert len(failed) > 3
+    assert {fault["action"] for fault in failed} == {"without-f16"}
+    check(result["found"])
+    assert result["info"]["precision"] == "f16"
 
 
 @pytest.mark.parametrize("backend", ["webgl", "wasm"])

@@ -19,7 +19,7 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
     ("wasm", "WebAssembly"),
     ("program", "programs of GPUs and names of kernels"),
     ("tokenizer", "tokenizers"),
-    ("check", "WebAssembly that model.check alone fetches"),
+    ("check", "fetched by model.check, or where a GPU computes wrongly"),
 )
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 

@@ -82,6 +82,15 @@ def render_device(program: DeviceProgram) -> bytes:
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
 
 
+def render_floats(program: DeviceProgram) -> bytes:
+    """The sources in float32 of kernels that compute in float16 and have a canary, by their numbers; UTF-8, and empty
+    where there are none. A page fetches them where a canary fails."""
+    checked = {program.launches[c.launch].kernel for c in program.canaries}
+    sources = {i: k.in_floats for i, k in enumerate(program.kernels) if k.in_floats is not None and i in checked}
+    packed = {i: pack_source(source) for i, source in sources.items()}
+    return json.dumps(packed, separators=(",", ":")).encode() if packed else b""
+
+
 def _columns(rows: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
     """By the names of fields; None where a row has none, and nothing where none of those behind it has one."""
     listed = list(rows)

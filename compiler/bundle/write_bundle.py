@@ -17,6 +17,7 @@ from .manifest import SHARD_BYTES, Manifest, make_manifest
 from .merge_modules import exported_names, merge_modules
 from .packaging import ESM, Packaging
 from .render_card import render_card
+from .render_device import render_floats
 from .render_entry import render_entry
 from .render_package import package_files
 from .render_script import render_page_script, render_script, render_script_page, render_whole
@@ -95,13 +96,20 @@ def optional_parts(artifact: Artifact) -> Iterator[str]:
         yield from ("finite", "hasNonFinite")
     if any(part.host is not None for part in devices):
         yield "host"
-    if any(part.program.canaries for part in devices) or any(part.canaries for part in modules):
+    has_canaries = any(part.program.canaries for part in devices)
+    if has_canaries or any(part.canaries for part in modules):
         yield "canaries"
     checked = any(part.references is not None for part in devices)
-    if checked or any(part.program.canaries for part in devices):
+    if checked or has_canaries:
         yield "trials"
-    if any(k.with_subgroups is not None for part in devices for k in part.program.kernels):
+    has_floats = any(render_floats(part.program) for part in devices)
+    has_subgroups = any(k.with_subgroups is not None for part in devices for k in part.program.kernels)
+    if has_subgroups:
         yield "subgroups"
+    if has_floats:
+        yield "floats"
+    if has_canaries and (has_subgroups or has_floats):
+        yield "others"
     if checked:
         yield from ("check", "checkCheckOptions", "copied", "kernelCheck")
     if not all(isinstance(step, Launch | HostCall) for part in devices for step in part.program.steps):

@@ -47,6 +47,7 @@ def kernel_to_bytes(compiled: CompiledKernel) -> bytes:
         {
             "source": k.source,
             "with_subgroups": k.with_subgroups,
+            "in_floats": k.in_floats,
             "declarations": None if k.declarations is None else asdict(k.declarations),
             "features": k.features,
             "access": [p.access for p in k.params],
@@ -84,6 +85,7 @@ def kernel_from_bytes(data: bytes, naive: Kernel) -> CompiledKernel:
         flops,
         size,
         with_subgroups=e["with_subgroups"],
+        in_floats=e["in_floats"],
         declarations=None if d is None else Declarations(tuple(d["samplers"]), d["output"]),
         features=tuple(e["features"]),
         workgroup=tuple(e["workgroup"]),

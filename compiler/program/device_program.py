@@ -137,7 +137,8 @@ class DeviceKernel:
     of `workgroup` invocations, or width, height and layers of the texels that a draw covers (WebGL); it depends on
     `scalars`, integers that a launch passes; of a draw that covers less there are `strips`. `flops` and
     `bytes` of one launch are for reports and profiles. `with_subgroups` is the same kernel for devices that have these,
-    where it saves a barrier. `features` are those that `source` requires of a device."""
+    where it saves a barrier, and `in_floats` the same one with float32 arithmetic throughout, where `source` computes
+    in float16. `features` are those that `source` requires of a device."""
 
     name: str
     source: str
@@ -146,6 +147,7 @@ class DeviceKernel:
     flops: int = 0
     bytes: int = 0
     with_subgroups: str | None = None
+    in_floats: str | None = None
     declarations: Declarations | None = None
     features: tuple[Feature, ...] = ()
     workgroup: Extents = (1, 1, 1)

@@ -49,7 +49,7 @@ def layouts_of(target: GpuTarget) -> LayoutPolicy:
 
 def stages_of(language: str, tree_passes: tuple[Pass, ...] = TREE_PASSES) -> tuple[str, ...]:
     """The stages of each kernel that the observer of a backend receives. For a kernel with a variant for subgroups they
-    repeat, from `reduce_by_subgroups` on."""
+    repeat, from `reduce_by_subgroups` on, and for one with a variant in float32 from `flatten_indices` on."""
     return (
         "narrow_types",
         "load_wide",
@@ -66,7 +66,7 @@ class ComputeBackend(ABC):
     """Values are in buffers, in linear order; halos rely on zero-initialised memory. Where results are fewer than the
     minimum occupancy, a workgroup computes a reduction together, and long ones are made in stages. `language` is that
     of the source, and the name of the last stage; `subgroups`: kernels have a variant that uses these, of which
-    `collectives` are the operations."""
+    `collectives` are the operations; `halves_in_floats`: those that compute in float16 have one in float32."""
 
     tree_passes: ClassVar[tuple[Pass, ...]] = TREE_PASSES
     subgroup_passes: ClassVar[tuple[Pass, ...]] = SUBGROUP_PASSES
@@ -76,6 +76,7 @@ class ComputeBackend(ABC):
     costs: GpuCosts
     language: str
     subgroups: bool = False
+    halves_in_floats: bool = False
     collectives: tuple[str, ...] = ("+", "*", "max", "min")  # no set: keys of caches hold the text of a backend
     observe: Observer = field(default=ignore, repr=False, compare=False)
 
@@ -103,7 +104,9 @@ class ComputeBackend(ABC):
         self, naive: Kernel, placements: Sequence[Placement | None], choices: Choices = DEFAULT
     ) -> CompiledKernel:
         self.observe("narrow_types", naive)
-        scheduled = self._schedule(naive, choices)
+        wide = self._schedule(naive, choices)
+        scheduled = wide if compute_in_floats(naive) is naive else compute_in_halves(wide)
+        self.observe("store_narrow", scheduled)
         vectors = lower(scheduled, VECTOR_PASSES, self.observe)
         lowered = self._lower(vectors, self.tree_passes)
         check_limits(lowered, self.target)
@@ -114,6 +117,9 @@ class ComputeBackend(ABC):
             by_subgroups = self._lower(vectors, self.subgroup_passes)
             if _barriers(by_subgroups) < _barriers(lowered):
                 with_subgroups = self._source(by_subgroups)
+        in_floats = None
+        if self.halves_in_floats and scheduled is not wide:
+            in_floats = self._source(self._lower(lower(wide, VECTOR_PASSES, self.observe), self.tree_passes))
         count = len(lowered.params) - lowered.outputs
         params = tuple(Param(b.dtype, "read" if i < count else "write") for i, b in enumerate(lowered.params))
         grid = find_grid(lowered)
@@ -125,6 +131,7 @@ class ComputeBackend(ABC):
             flops=count_work(naive, scheduled),
             bytes=sum(prod(b.shape) * b.dtype.bytes for b in lowered.params),
             with_subgroups=with_subgroups,
+            in_floats=in_floats,
             features=self.find_features(lowered),
             workgroup=grid.workgroup_size,
             scalars=lowered.scalars,
@@ -132,18 +139,14 @@ class ComputeBackend(ABC):
         return CompiledKernel(device_kernel, scheduled.params, (None,) * len(scheduled.params))
 
     def _schedule(self, naive: Kernel, choices: Choices) -> Kernel:
-        in_floats = compute_in_floats(naive)
-        wide, narrow = load_wide(in_floats)
+        """The kernel with a schedule, whose arithmetic is float32."""
+        wide, narrow = load_wide(compute_in_floats(naive))
         self.observe("load_wide", wide)
         halves = {wide.params[i] for i, dtype in narrow.items() if dtype in (F16, I8, U8)}
         words = narrow.get(len(wide.params) - 1) in PACKED
         scheduled = schedule_by(lambda c: schedule_simt(wide, self.target, c, halves, words=words), choices, naive.name)
         self.observe("schedule_simt", scheduled)
-        scheduled = store_narrow(scheduled, {scheduled.params[i]: dtype for i, dtype in narrow.items()})
-        if in_floats is not naive:
-            scheduled = compute_in_halves(scheduled)
-        self.observe("store_narrow", scheduled)
-        return scheduled
+        return store_narrow(scheduled, {scheduled.params[i]: dtype for i, dtype in narrow.items()})
 
     def _lower(self, vectors: Kernel, passes: tuple[Pass, ...]) -> Kernel:
         """The passes after VECTOR_PASSES."""

@@ -1,14 +1,15 @@
-// Kernels that a driver computes wrongly are found at load, and once more after some runs. One that has another source is compiled
-// from that; else the backend is given up.
+// Kernels that a driver computes wrongly are found at load, and once more after some runs. One that has other sources is compiled
+// from these; else the backend is given up.
 import { UnsupportedError } from '../errors.js';
 import { at, describe, launchesOf, nodesOf } from './device_program.js';
+import * as optional from './optional_device.js';
 import { isSoftware } from './software_adapter.js';
 import { tryKernels } from './try_kernels.js';
 
 /** @typedef {import('../model.js').KernelFault} KernelFault */
 /** @typedef {import('./build_device.js').Built} Built */
 /** @typedef {{ where: string, faults: KernelFault[] }} Known `where`: adapter and browser */
-/** @typedef {Pick<Built, 'plan' | 'device' | 'program'>} On */
+/** @typedef {import('./take_other.js').On} On */
 /**
  * @typedef {object} Checks of a session's kernels.
  * @property {number} began when the load did, by the clock of performance
@@ -35,18 +36,16 @@ export const openChecks = ({ program }) => ({
 });
 
 /**
- * Kernels that are known to fail on this adapter are compiled from their other source.
+ * Kernels that are known to fail on this adapter are compiled from the sources that are right there.
  * @param {Checks} checks
  * @param {On} on
  * @throws {UnsupportedError} where another backend can take the place of this one
  */
 export async function avoidFaults(checks, on) {
   const faults = await knownFaults(checks, on);
-  // <subgroups>
-  for (const one of on.program.kernels) if (faults.some(({ kernel }) => kernel === one.name)) delete one.subgroups;
-  // </subgroups>
   const wrong = on.plan.others && refusal(on, faults);
   if (wrong) throw wrong;
+  await optional.others?.takeKnown(on, faults);
 }
 
 /**
@@ -68,20 +67,17 @@ export async function checkKernels(checks, on, late = false) {
   const add = (/** @type {KernelFault} */ fault) => byKernel.set(`${fault.kernel} ${fault.nodes}`, fault);
   for (const fault of await knownFaults(checks, on)) if (fault.action !== GIVEN_UP) add(fault);
   for (const kernel of failed) {
-    const one = at(program.kernels, kernel);
-    let action = GIVEN_UP;
-    // <subgroups>
-    if (!late && one.subgroups && device.features.includes('subgroups')) {
-      delete one.subgroups;
+    let action = late ? undefined : await optional.others?.take(on, kernel);
+    while (action) {
       await device.compile(() => {}, [kernel]);
-      if (!(await tryKernels(device, program, [kernel])).failed.length) action = 'without-subgroups';
+      if (!(await tryKernels(device, program, [kernel])).failed.length) break;
+      action = await optional.others.take(on, kernel);
     }
-    // </subgroups>
     add({
-      kernel: one.name,
+      kernel: at(program.kernels, kernel).name,
       nodes: nodesOf(launchesOf(program, kernel)),
       backend: plan.backend,
-      action,
+      action: action ?? GIVEN_UP,
     });
   }
   const faults = [...byKernel.values()];

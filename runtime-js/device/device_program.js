@@ -15,6 +15,7 @@ import { unpackSource } from './unpack_source.js';
  * @property {'webgpu' | 'webgl'} backend
  * @property {FileSpec} program
  * @property {import('./start_host.js').HostPart} [host]
+ * @property {FileSpec} [floats] sources in float32
  * @property {FileSpec} [references] with which launches are compared
  */
 /** @typedef {import('../start_session.js').Plan & DevicePart} DevicePlan */
@@ -23,6 +24,7 @@ import { unpackSource } from './unpack_source.js';
  * @property {string} name
  * @property {string} source of a fragment shader without its declarations
  * @property {string} [subgroups] the same for devices that have these
+ * @property {import('../model.js').KernelFault['action']} [taken] what `source` is, where the kernel's first one is wrong on this adapter
  * @property {{ samplers: string[], output: string }} [declarations] of a fragment shader: types in its language
  * @property {string} access a letter for each parameter, r or w
  * @property {[Expression, Expression, number]} grid workgroups, or width, height and layers of the texels that a draw
@@ -90,6 +92,7 @@ import { unpackSource } from './unpack_source.js';
  * @property {Step[]} prepare steps that are carried out once, at load
  * @property {Step[]} steps of a run
  * @property {number} crossings places where a run waits for values from the device
+ * @property {Record<number, string>} [floats] sources in float32 by kernel, packed, once any of them is needed
  * @property {number[]} inputs values, -1 for what the device does not hold
  * @property {number[]} outputs likewise
  * @property {number[]} [states] values, each in a storage of its own, of which each session has one

@@ -1,5 +1,6 @@
 // Which kernels a GPU computes wrongly on a user's own inputs, and whether a run of right kernels has wrong outputs.
 
+import * as optional from '../device/optional_device.js';
 import { UnsupportedError } from '../errors.js';
 import { reasonOf, unlessAborted } from '../fetch/unless_aborted.js';
 import { watchDownloads } from '../fetch/watch_downloads.js';
@@ -67,10 +68,9 @@ async function compareLaunches({ manifest, info, begin, withInputs, use, fetchin
     const program = await arriving;
     // A device in place of a lost one does all once more; once the comparison is over it compares nothing.
     if (!findings.over) findings = noFindings();
-    // The model's own session takes the other sources of these.
-    for (const kernel of program.kernels)
-      if (failed.some((/** @type {any} */ one) => one.kernel === kernel.name)) delete kernel.subgroups;
-    return comparingDevice(await open(arriving, plan), program, references, findings, signal);
+    const device = await open(arriving, plan);
+    await optional.others?.takeKnown({ plan, device, program }, failed); // as the model's own session has done
+    return comparingDevice(device, program, references, findings, signal);
   };
   const session = await begin({ checking, signal, warmup: false, canaries: false });
   const { outputs, tolerance } = manifest;

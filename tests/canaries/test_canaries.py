@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,12 +16,14 @@ from onnx_models import model, node, random
 from prepared_models import convolution, products
 from small_decoder import small_decoder
 from test_quantised_models import quantised
-from webnn_compile.bundle.render_device import render_device
+from webnn_compile.bundle.render_device import render_device, render_floats
 from webnn_compile.canaries import make_canaries
 from webnn_compile.errors import InputError
 from webnn_compile.program.device_program import DeviceProgram
 from webnn_compile.system.cache import Cache
 from with_canaries import DRIVERS, checked_kernels, flat, network, program_of, rows, wrong_kernels
+
+from benchmarks.cases import GENERATED
 
 
 @pytest.mark.parametrize("target", DRIVERS)
@@ -124,6 +127,22 @@ def test_small_mistakes_fail(pattern: str, replacement: str) -> None:
     program = program_of(difference(), "webgpu")
     assert wrong_kernels(program) == []
     assert wrong_kernels(damaged(program, 0, pattern, replacement)) == ["sub"]
+
+
+def test_what_is_computed_in_float16_has_a_source_in_float32() -> None:
+    """Over the same memory, and right by the same canaries; a bundle has them in a file of their own."""
+    fast = program_of(GENERATED["mobilenetv2"](), "webgpu", precision="f16-fast")
+    plain = program_of(GENERATED["mobilenetv2"](), "webgpu", precision="f16")
+    assert not render_floats(plain)
+    sources = {i: k.in_floats for i, k in enumerate(fast.kernels) if k.in_floats is not None}
+    assert sources
+    in_floats = {k.source for k in plain.kernels}
+    assert in_floats.issuperset(sources.values())
+    assert not in_floats & {fast.kernels[i].source for i in sources}
+    kernels = tuple(replace(k, source=k.in_floats or k.source, with_subgroups=None) for k in fast.kernels)
+    assert wrong_kernels(replace(fast, kernels=kernels)) == []
+    assert set(json.loads(render_floats(fast))) == {str(i) for i in sources}
+    assert not render_floats(replace(fast, canaries=()))
 
 
 def test_one_kernel_has_one_canary_from_the_cache() -> None:

@@ -79,4 +79,4 @@ def test_what_launches_are_compared_with(tmp_path: Path) -> None:
         assert ("check(inputs: Inputs" in (tmp_path / given / "model.d.ts").read_text()) == has
         (page,) = (tmp_path / given).glob("page-*.js")
         assert ("Check kernels" in page.read_text()) == has
-        assert ("model.check alone fetches" in (tmp_path / given / "index.html").read_text()) == has
+        assert ("fetched by model.check" in (tmp_path / given / "index.html").read_text()) == has
