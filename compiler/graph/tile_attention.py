@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
 from ..dtypes import I64
 from ..ir.nodes import Scalar
-from ..ir.sizes import capacities, counter_of
+from ..ir.sizes import Size, capacities, capacity, ceiling, counter_of, equal, is_one
 from .builder import Builder
 from .copy_nodes import Copier
 from .ir import Graph, Node, Value
@@ -19,6 +19,10 @@ from .names import Names, value_names
 WHOLE = 8 * 2**20
 """Bytes of scores up to which they are computed at once. Natively attention takes 0.8 to 0.9 of the time in strips of
 0.4 to 12 MB where the whole has 6 MB or more, and as much where it has 1.5 MB; on GPUs each strip costs launches."""
+
+VARYING = 32 * 2**20
+"""Bytes of scores, at most, up to which they are computed at once where a run decides how many queries there are: it
+computes some in vain where they are fewer than those of a strip."""
 
 STRIP = 4 * 2**20
 """Bytes of the scores of a strip, at most."""
@@ -46,9 +50,9 @@ def tile_attention(graph: Graph) -> Graph:
     """y = MatMul(Softmax(Add(MatMul(q, k), mask)), v)
     ->   y = Loop(i < n: MatMul(Softmax(Add(MatMul(rows i of q, k), rows i of mask)), v)), its rows joined
 
-    where scores take more than WHOLE bytes; Attention and MultiHeadAttention likewise. Queries that n strips leave over
-    are computed behind the loop. Rows of a softmax do not depend on each other, so no maximum or sum is carried from
-    strip to strip, and memory holds the scores of one.
+    where scores take more than WHOLE bytes, or VARYING ones; Attention and MultiHeadAttention likewise. Rows of a
+    softmax do not depend on each other, so no maximum or sum is carried from strip to strip, and memory holds the
+    scores of one.
     """
     found = _attentions(graph)
     if not found:
@@ -67,11 +71,12 @@ def tile_attention(graph: Graph) -> Graph:
 
 @dataclass(frozen=True, slots=True)
 class _Attention:
-    """Nodes from the product that has the scores, of `queries` rows, to the one by values. `bytes` are those of the
-    scores. `by_rows` are operands whose last axis but one is that of the queries."""
+    """Nodes from the product that has the scores, of `queries` rows and `keys` columns, to the one by values. `bytes`
+    are those of the scores. `by_rows` are operands whose last axis but one is that of the queries."""
 
     nodes: tuple[Node, ...]
-    queries: int
+    queries: Size
+    keys: Size
     bytes: int
     by_rows: tuple[Value, ...]
 
@@ -92,9 +97,17 @@ def _attentions(graph: Graph) -> list[_Attention]:
             attention = _of_products(node, producers, consumers, results, places)
         else:
             attention = _of_operator(node) if node.op in _OPERATORS else None
-        if attention is not None and attention.bytes > WHOLE and attention.queries >= 2 * LEAST:
+        if attention is not None and _is_large(graph, attention):
             found.append(attention)
     return found
+
+
+def _is_large(graph: Graph, attention: _Attention) -> bool:
+    """Whether strips pay: not where runs of a single token are usual, which would compute a whole strip."""
+    if isinstance(attention.queries, int):
+        return attention.bytes > WHOLE and attention.queries >= 2 * LEAST
+    is_square = equal(attention.queries, attention.keys) is True and isinstance(attention.result.shape[-1], int)
+    return attention.bytes > VARYING and is_square and all(d.fast is None for d in graph.dimensions)
 
 
 def _of_products(
@@ -110,8 +123,6 @@ def _of_products(
     if weights is None or values is None or weights is values or result is None or len(weights.shape) < 2:
         return None
     queries = weights.shape[-2]
-    if not isinstance(queries, int):
-        return None
     nodes, waiting = {last}, [weights]
     while waiting:
         v = waiting.pop()
@@ -130,8 +141,10 @@ def _of_products(
     if not all(_has_rows(v, queries) or _is_broadcast(v) for v in outside):
         return None
     by_rows = tuple(v for v in outside if _has_rows(v, queries))
+    if any(node.op == "MatMul" and node.inputs[1] in by_rows for node in nodes):
+        return None
     size = max(prod(capacities(v.shape)) * v.dtype.bytes for v in own - {result} if v is not None)
-    return _Attention(tuple(sorted(nodes, key=lambda n: places[n])), queries, size, by_rows)
+    return _Attention(tuple(sorted(nodes, key=lambda n: places[n])), queries, weights.shape[-1], size, by_rows)
 
 
 def _keeps_rows(node: Node) -> bool:
@@ -148,12 +161,12 @@ def _reads_rows(node: Node, v: Value, last: Node) -> bool:
     return node.op != "MatMul" or (node is last and node.inputs[1] is not v)
 
 
-def _has_rows(v: Value, queries: int) -> bool:
-    return len(v.shape) >= 2 and v.shape[-2] == queries
+def _has_rows(v: Value, queries: Size) -> bool:
+    return len(v.shape) >= 2 and equal(v.shape[-2], queries) is True
 
 
 def _is_broadcast(v: Value) -> bool:
-    return len(v.shape) < 2 or v.shape[-2] == 1
+    return len(v.shape) < 2 or is_one(v.shape[-2])
 
 
 def _of_operator(node: Node) -> _Attention | None:
@@ -171,13 +184,13 @@ def _of_operator(node: Node) -> _Attention | None:
     queries, keys, batch = query.shape[-2], key.shape[-2], query.shape[0]
     heads = query.shape[1] if len(query.shape) == 4 else node.attributes.get(heads_of, 0)
     added = node.inputs[bias] if bias in read else None
-    if not isinstance(queries, int) or not isinstance(heads, int) or len(key.shape) != len(query.shape):
+    if not isinstance(heads, int) or len(key.shape) != len(query.shape) or query in (key, value, mask):
         return None
     if added is not None and not (_has_rows(added, queries) or _is_broadcast(added)):
         return None
     by_rows = (query,) if added is None or _is_broadcast(added) else (query, added)
     size = prod(capacities((batch, heads, queries, keys))) * query.dtype.bytes
-    return _Attention((node,), queries, size, by_rows)
+    return _Attention((node,), queries, keys, size, by_rows)
 
 
 class _Tiling:
@@ -193,64 +206,58 @@ class _Tiling:
 
     def build(self) -> Graph:
         """A graph of these nodes, whose output has the name of the result."""
-        a, builder = self._attention, self._builder
-        n, rows = _strips(a.queries, a.bytes)
-        inner = builder.region(self._stem)
-        counter = counter_of(f"{self._stem}.iteration", n)
-        iteration = inner.input(self._names.fresh(f"{self._stem}.iteration"), (), I64, (counter,))
-        strips: dict[Value, Value] = {}
-        for v in a.by_rows:
-            rank = len(v.shape)
-            whole = v if n * rows == a.queries else self._slice(v, 0, n * rows)
-            shape = self._integers(builder, (*[0] * (rank - 2), n, rows, -1))
-            divided = self._add(builder, "Reshape", v.name, [whole, shape])
-            strips[v] = self._add(inner, "Gather", v.name, [divided, iteration], axis=rank - 2)
-        region = inner.build([self._copy(inner, strips)])
-        trips = self._integers(builder, n)
-        result = self._add(builder, "Loop", self._stem, [trips, None], regions=(region,))
-        rank = len(a.result.shape)
+        a, builder, rank = self._attention, self._builder, len(self._attention.result.shape)
+        rows = _rows(a.queries, a.bytes)
+        shape = self._add("Shape", [a.by_rows[0]])
+        queries = self._add("Gather", [shape, self._integers(len(a.by_rows[0].shape) - 2)])
+        raised = self._add("Add", [queries, self._integers(rows - 1)])
+        trips = self._add("Div", [raised, self._integers(rows)])
+        last = self._add("Sub", [queries, self._integers(1)])
+        loop = self._add("Loop", [trips, None], regions=(self._strip(rows, ceiling(a.queries, rows), last),))
         order = (*range(1, rank - 1), 0, rank - 1, rank)
-        moved = self._add(builder, "Transpose", self._stem, [result], perm=order)
-        is_whole = n * rows == a.queries
-        shape = self._integers(builder, (*[0] * (rank - 2), n * rows, -1))
-        joined = self._add(builder, "Reshape", self._stem, [moved, shape], name=a.result.name if is_whole else None)
-        if not is_whole:
-            rest = self._copy(builder, {v: self._slice(v, n * rows, a.queries) for v in a.by_rows})
-            joined = self._add(builder, "Concat", self._stem, [joined, rest], name=a.result.name, axis=rank - 2)
-        return builder.build([joined])
+        width = a.result.shape[-1]
+        joined = (*[0] * (rank - 2), -1, width if isinstance(width, int) else 0)
+        moved = self._add("Transpose", [loop], perm=order)
+        strips = self._add("Reshape", [moved, self._integers(joined)])
+        ends = [self._integers([0]), self._add("Unsqueeze", [queries, self._integers([0])]), self._integers([rank - 2])]
+        return builder.build([self._add("Slice", [strips, *ends], name=a.result.name)])
 
-    def _copy(self, builder: Builder, rows: Mapping[Value, Value]) -> Value:
-        """The attention of some rows."""
+    def _strip(self, rows: int, trips: Size, last: Value) -> Graph:
+        """The body of the loop. Beyond the `last` query it computes that one again."""
+        inner = self._builder.region(self._stem)
+        counter = counter_of(f"{self._stem}.iteration", trips)
+        iteration = inner.input(self._names.fresh(f"{self._stem}.iteration"), (), I64, (counter,))
+        first = self._add("Mul", [iteration, self._integers(rows)], inner)
+        places = self._add("Add", [first, self._integers(np.arange(rows))], inner)
+        places = self._add("Min", [places, last], inner)
         read = {v for node in self._attention.nodes for v in node.reads}
-        now = {v: rows.get(v, v) for v in read}
+        now = {v: v for v in read}
+        for v in self._attention.by_rows:
+            now[v] = self._add("Gather", [v, places], inner, axis=len(v.shape) - 2)
         copier = _Renamer(self._names)
         for node in self._attention.nodes:
-            copier.node(replace(node, name=self._node_names.fresh(f"{node.name}.strip")), builder, now)
-        return now[self._attention.result]
-
-    def _slice(self, v: Value, first: int, end: int) -> Value:
-        ends = [self._integers(self._builder, [i]) for i in (first, end, len(v.shape) - 2)]
-        return self._add(self._builder, "Slice", v.name, [v, *ends])
+            copier.node(node, inner, now)
+        return inner.build([now[self._attention.result]])
 
     def _add(
         self,
-        builder: Builder,
         op_type: str,
-        stem: str,
         inputs: Sequence[Value | None],
+        builder: Builder | None = None,
         regions: tuple[Graph, ...] = (),
         name: str | None = None,
         **attributes: int | tuple[int, ...],
     ) -> Value:
         """The result of a node, called `name` where it is given."""
-        output = self._names.fresh(f"{stem}.strips") if name is None else name
+        output = self._names.fresh(f"{self._stem}.strips") if name is None else name
         node = self._node_names.fresh(f"{self._stem}.strips")
-        (result,) = builder.node(op_type, node, inputs, attributes, [output], OPSET, regions=regions)
+        added = (builder or self._builder).node(op_type, node, inputs, attributes, [output], OPSET, regions=regions)
+        (result,) = added
         assert result is not None
         return result
 
-    def _integers(self, builder: Builder, numbers: int | Sequence[int]) -> Value:
-        return builder.constant(self._names.fresh(f"{self._stem}.number"), np.asarray(numbers, np.int64))
+    def _integers(self, numbers: int | Sequence[int] | np.ndarray) -> Value:
+        return self._builder.constant(self._names.fresh(f"{self._stem}.number"), np.asarray(numbers, np.int64))
 
 
 class _Renamer(Copier):
@@ -264,9 +271,10 @@ class _Renamer(Copier):
         return {}
 
 
-def _strips(queries: int, size: int) -> tuple[int, int]:
-    """The number of strips and the queries of each, whose scores take at most STRIP bytes where LEAST queries take no
-    more. A number of queries that divides them is preferred; else fewer than a strip are left over."""
-    most = max(queries // max(-(-size // STRIP), 2), LEAST)
-    rows = next((r for r in range(most, most // 2, -1) if queries % r == 0), most)
-    return queries // rows, rows
+def _rows(queries: Size, size: int) -> int:
+    """The queries of a strip, a few of which are of no use where strips do not divide a number that is known."""
+    most = capacity(queries)
+    strips = -(-size // STRIP)
+    if isinstance(queries, int):
+        return max(-(-queries // strips), LEAST)
+    return max(most // strips // LEAST * LEAST, LEAST)
