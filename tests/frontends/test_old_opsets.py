@@ -171,7 +171,7 @@ def test_a_normalisation_of_each_activation(target: str, opset: int, attributes:
 
 
 def test_a_training_of_each_activation() -> None:
-    """Of opset 6: more than one output says that it trains, and gives the statistics of the batch."""
+    """A node of opset 6: more than one output says that it trains, and gives the statistics of the batch."""
     nodes = [node("BatchNormalization", ["x", "s", "b", "m", "v"], ["y", "", "", "mean", "v2"], spatial=0)]
     proto = old(nodes, [4, 3, 2, 4], ACTIVATIONS, 6)
     proto.graph.output.append(helper.make_tensor_value_info("mean", onnx.TensorProto.FLOAT, None))
