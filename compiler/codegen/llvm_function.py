@@ -11,11 +11,13 @@ from ..ir.lanes import Splat, lanes_of
 from ..ir.nodes import (
     Alloc,
     Buffer,
+    Const,
     Expr,
     For,
     Kernel,
     Load,
     LoopKind,
+    Scalar,
     Seq,
     Stmt,
     Store,
@@ -25,10 +27,7 @@ from ..ir.pointers import Advancing, Opaque, PointTo, shared_loop
 from .llvm_expression import ExpressionWriter
 from .llvm_module import LlvmModule
 from .llvm_types import llvm_type, memory_type
-
-PARALLEL_FOR = "parallel_for"
-"""`void parallel_for(ptr body, ptr arguments, i32 extent)` of the target calls `body(arguments, begin, end)` for chunks
-that make up 0 .. extent, on any threads in any order, and returns when all are done."""
+from .whole_loop import PARALLEL_FOR, WholeLoop, structure
 
 BEGIN, END = "%begin", "%end"
 """The range of iterations that a loop's function is given."""
@@ -42,7 +41,26 @@ def render_kernel(kernel: Kernel, module: LlvmModule) -> str:
     params = [*(f"ptr {n}" for n in pointers.values()), *(f"i32 {n}" for n in scalars.values())]
     f = FunctionWriter(module, pointers, scalars)
     f.statement(kernel.body)
-    return module.add("kernel", f.text(params))
+    name = module.add("kernel", f.text(params))
+    if isinstance(kernel.body, Call) and (loop := _whole_loop(kernel, kernel.body, f.shared)):
+        module.loops[name] = loop
+    return name
+
+
+def _whole_loop(kernel: Kernel, call: Call, body: str) -> WholeLoop | None:
+    """The loop that the kernel is, of the function `body`; None where its body is none, or its length no constant."""
+    loop = shared_loop(call)
+    if loop is None or loop.var.length is not None or any(p.offset != Const(0) for p in call.pointers):
+        return None
+    fields = [kernel.params.index(p.buffer) for p in call.pointers]
+    fields += [len(kernel.params) + kernel.scalars.index(v) for v in call.numbers if isinstance(v, Scalar)]
+    sizes = [p.size * p.dtype.bytes for p in kernel.params]
+    return WholeLoop(body, _types(call), fields, loop.var.extent, sizes, kernel.outputs)
+
+
+def _types(call: Call) -> list[str]:
+    """The types of the arguments of a loop's function: pointers, and numbers."""
+    return ["ptr"] * len(call.pointers) + ["i32"] * len(call.numbers)
 
 
 class FunctionWriter(ExpressionWriter):
@@ -53,6 +71,8 @@ class FunctionWriter(ExpressionWriter):
         self.pointers = pointers
         self.variables = variables
         self.entry: list[str] = []
+        self.shared = ""
+        """The function of a loop that threads share, the last one."""
 
     def text(self, params: list[str]) -> str:
         head = f"define internal void @@({', '.join(params)}) noinline #0 {{\nentry:"
@@ -181,7 +201,7 @@ class FunctionWriter(ExpressionWriter):
     def parallel_region(self, s: Call, trips: str) -> None:
         """The loop as a function `(arguments, begin, end)`, which `parallel_for` calls for chunks of the iterations;
         the arguments are the pointers and the numbers, in memory. `trips` is 1 or more."""
-        kind = f"{{ {', '.join(['ptr'] * len(s.pointers) + ['i32'] * len(s.numbers))} }}"
+        kind = structure(_types(s))
         f = FunctionWriter(self.module, {}, {})
         slot = self.fresh("arguments")
         self.entry.append(f"  {slot} = alloca {kind}, align 16")
@@ -199,8 +219,8 @@ class FunctionWriter(ExpressionWriter):
             f.variables[v] = argument(i, "i32", self.variables[v])
         f.statement(s.body)
         self.module.declare(f"void @{PARALLEL_FOR}(ptr, ptr, i32)")
-        name = self.module.add("cores", f.text(["ptr %arguments", f"i32 {BEGIN}", f"i32 {END}"]))
-        self.emit(f"call void @{PARALLEL_FOR}(ptr @{name}, ptr {slot}, i32 {trips})")
+        self.shared = self.module.add("cores", f.text(["ptr %arguments", f"i32 {BEGIN}", f"i32 {END}"]))
+        self.emit(f"call void @{PARALLEL_FOR}(ptr @{self.shared}, ptr {slot}, i32 {trips})")
 
     def tile(self, s: Call) -> None:
         """The call of a function of pointers and numbers."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from hashlib import sha256
 from typing import Any
+
+from .whole_loop import WholeLoop
 
 _DIGITS = 16
 """Hexadecimal digits in a function's name: 64 bits distinguish functions."""
@@ -14,12 +17,13 @@ class LlvmModule:
     """Collects function texts. A function is written with `@@` for its own name.
 
     An internal function's name is made of its text, so that equal functions are one, whichever kernel they are of and
-    whichever build wrote them.
+    whichever build wrote them. `loops` are, by name, the kernels' functions that are one loop for several threads.
     """
 
     def __init__(self) -> None:
         self._functions: dict[str, str] = {}
         self._declarations: dict[str, None] = {}
+        self.loops: dict[str, WholeLoop] = {}
 
     def add(self, name: str, text: str, *, internal: bool = True) -> str:
         """The name of the function with this text; where it is internal, `name` says what kind of function it is."""
@@ -38,6 +42,7 @@ class LlvmModule:
     def merge(self, other: LlvmModule) -> None:
         """Adds what `other` has collected."""
         self._declarations.update(other._declarations)
+        self.loops.update(other.loops)
         for name, text in other._functions.items():
             self._functions.setdefault(name, text)
 
@@ -52,7 +57,8 @@ class LlvmModule:
         return "\n".join([header, *outside, *self._functions.values(), "attributes #0 = { nounwind }", ""])
 
     def to_json(self) -> str:
-        return json.dumps({"declarations": list(self._declarations), "functions": self._functions})
+        loops = {name: asdict(loop) for name, loop in self.loops.items()}
+        return json.dumps({"declarations": list(self._declarations), "functions": self._functions, "loops": loops})
 
     @staticmethod
     def from_json(text: str) -> LlvmModule:
@@ -61,4 +67,5 @@ class LlvmModule:
         module = LlvmModule()
         module._declarations = dict.fromkeys(data["declarations"])
         module._functions = dict(data["functions"])
+        module.loops = {name: WholeLoop(**loop) for name, loop in data["loops"].items()}
         return module

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from ..ir.nodes import Expr, Scalar
@@ -13,6 +13,7 @@ from ..program.steps import Branch, Loop
 from ..system.cache import Cache
 from ..system.recursion import deep_recursion
 from ..text.escape import line_comment
+from .join_loops import join_loops, joined
 from .llvm_expression import ExpressionWriter
 from .llvm_function import render_kernel
 from .llvm_module import LlvmModule
@@ -134,6 +135,7 @@ class HostFunction(ExpressionWriter):
         self.program, self.names, self.memory, self.prepared = program, names, memory, prepared
         self.profiled = profiled
         self.counters: list[str] = []
+        self._loops = {i: module.loops[name] for i, name in enumerate(names) if name in module.loops}
 
     def text(self, linkage: str) -> str:
         params = ", ".join([*self.memory, *(f"i32 {name}" for name in self.counters)])
@@ -154,8 +156,11 @@ class HostFunction(ExpressionWriter):
     def launches(self, launches: Sequence[Launch]) -> None:
         """Many of them in functions of their own."""
         if len(launches) <= STEPS:
-            for launch in launches:
-                self.launch(launch)
+            for group in self._groups(launches):
+                if len(group) > 1:
+                    self.joined_launches(group)
+                else:
+                    self.launch(group[0])
             return
         counters = [name for name in self.variables.values() if name.startswith("%")]
         for i in range(0, len(launches), STEPS):
@@ -166,6 +171,22 @@ class HostFunction(ExpressionWriter):
             part.launches(launches[i : i + STEPS])
             name = self.module.add("steps", part.text("internal "))
             self.emit(f"call void @{name}({', '.join([*self.memory, *(f'i32 {c}' for c in counters)])})")
+
+    def _groups(self, launches: Sequence[Launch]) -> Iterable[Sequence[Launch]]:
+        """Launches that share a call of `parallel_for` together; each by itself where it is timed."""
+        if self.profiled:
+            return [[launch] for launch in launches]
+        return joined(launches, self._loops, self.program.scalars)
+
+    def joined_launches(self, launches: Sequence[Launch]) -> None:
+        """One call for several launches."""
+        loops = [self._loops[launch.kernel] for launch in launches]
+        arguments = []
+        for launch, loop in zip(launches, loops, strict=True):
+            passed = self.arguments(launch)
+            arguments += [passed[field] for field in loop.fields]
+        names = line_comment(", ".join(launch.name for launch in launches))
+        self.emit(f"call void @{join_loops(loops, self.module)}({', '.join(arguments)})  ; {names}")
 
     def one_of(self, launches: Sequence[Launch]) -> None:
         """The launch with the number that is passed."""
@@ -179,10 +200,16 @@ class HostFunction(ExpressionWriter):
             self.emit(f"br label %{done}")
         self._begin(done)
 
+    def arguments(self, launch: Launch) -> list[str]:
+        """The arguments of its kernel's function."""
+        return [
+            *(f"ptr {self.address(slot)}" for slot in launch.arguments),
+            *(f"i32 {self.scalar(s)}" for s in launch.scalars),
+        ]
+
     def launch(self, launch: Launch) -> None:
-        arguments = [f"ptr {self.address(slot)}" for slot in launch.arguments]
-        arguments += [f"i32 {self.scalar(s)}" for s in launch.scalars]
-        self.emit(f"call void @{self.names[launch.kernel]}({', '.join(arguments)})  ; {line_comment(launch.name)}")
+        arguments = ", ".join(self.arguments(launch))
+        self.emit(f"call void @{self.names[launch.kernel]}({arguments})  ; {line_comment(launch.name)}")
         if self.profiled and is_structured(self.program):
             self.emit(f"call void @{CLOCK_LAUNCH}(i32 {self._number(launch)})")
         elif self.profiled:

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..codegen.llvm_function import PARALLEL_FOR
 from ..codegen.llvm_module import LlvmModule
 from ..codegen.render_host import ENTRY, PREPARE, render_host
+from ..codegen.whole_loop import PARALLEL_FOR
 from ..errors import InputError
 from ..native.emit import header, host
 from ..native.jit import JitModule

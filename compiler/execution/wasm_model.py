@@ -10,8 +10,8 @@ from weakref import WeakMethod
 
 import numpy as np
 
-from ..codegen.llvm_function import PARALLEL_FOR
 from ..codegen.render_host import CLOCK, CLOCK_LAUNCH, ENTRY, PREPARE, PROFILE, is_structured
+from ..codegen.whole_loop import PARALLEL_FOR
 from ..program.plan_memory import ALIGNMENT, align
 from ..program.program import Program, TensorSpec, check_wasm32
 from ..values.arrays import read_outputs, read_scalars, write_inputs

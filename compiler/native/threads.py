@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 
 from ..codegen.llvm import llvm
-from ..codegen.llvm_function import PARALLEL_FOR
 from ..codegen.llvm_module import LlvmModule
+from ..codegen.whole_loop import PARALLEL_FOR
 
 CHUNKS_PER_THREAD = 16
 _FORK = "webnn_compile_fork"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..codegen.llvm_function import PARALLEL_FOR
 from ..codegen.llvm_module import LlvmModule
 from ..codegen.render_host import PROFILE, entries, render_host
+from ..codegen.whole_loop import PARALLEL_FOR
 from ..program.program import Program
 from ..system.cache import Cache
 from .binary import SHARED_LIMITS, UNSHARED_LIMITS, limits_at
