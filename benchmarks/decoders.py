@@ -12,7 +12,6 @@ from typing import Any
 
 import onnx
 import webnn_compile
-from webnn_compile.native.measure_peak import BYTES, operations
 
 from .busy import others, snapshot
 from .decoder_model import DecoderSize, decoder_model
@@ -99,17 +98,22 @@ def decode_here(fields: Mapping[str, Any]) -> dict[str, Any]:
         "longest": LONGEST if job.engine == OURS else job.prompt,
     }
     if job.engine == OURS:
-        linked = peak_module()
-        file = WORK / "peak.wasm"
-        file.write_bytes(linked.module)
         request["bundle"] = _url(_bundle())
-        request["peak"] = {"url": _url(file), "heap": linked.heap_base, "operations": operations(4), "bytes": BYTES}
+        request["reads"] = {str(rows): _reading(bytes_of_step(of, rows)) for rows in job.positions}
     else:
         request["model"] = _url(_model())
     with open_page(job.browser) as (page, _, version):
         before = snapshot()
         result: dict[str, Any] = page.evaluate("job => window.benchmarks.decode(job)", request)
         return result | {"others": others(before, snapshot()), "browser": version}
+
+
+def _reading(size: int) -> dict[str, Any]:
+    """The module that reads so many bytes in order, for measureReading of page/profile.js."""
+    linked = peak_module(size)
+    file = WORK / f"read-{size}.wasm"
+    file.write_bytes(linked.module)
+    return {"url": _url(file), "heap": linked.heap_base, "bytes": size}
 
 
 def measure_decoders(jobs: Sequence[DecoderJob], rounds: int, say: Callable[[str], None]) -> list[list[dict[str, Any]]]:
@@ -137,7 +141,8 @@ def decoder_grid(jobs: Sequence[DecoderJob], measured: Sequence[Sequence[Mapping
     """One row for each engine and number of rows: medians, ratios of the rounds, and the floor."""
     head = ("where", "engine", "rows", "ms a token", "min", "ratio", "floor ms", "times the floor", "others")
     rows: list[tuple[str, ...]] = []
-    gbytes = max((r["gbytes"] for results in measured for r in results if r.get("gbytes")), default=0.0)
+    ours = [r for results in measured for r in results if r.get("floors")]
+    floors = {rows: min(r["floors"][rows] for r in ours) for rows in (ours[0]["floors"] if ours else ())}
     theirs = next((m for j, m in zip(jobs, measured, strict=True) if j.engine == THEIRS), None)
     for job, results in zip(jobs, measured, strict=True):
         done = [r for r in results if "failed" not in r]
@@ -149,7 +154,7 @@ def decoder_grid(jobs: Sequence[DecoderJob], measured: Sequence[Sequence[Mapping
         for what in (*map(str, job.positions), "prompt"):
             times = [_times(r, what) for r in done]
             median, least = statistics.median(map(statistics.median, times)), min(map(min, times))
-            floor = bytes_of_step(job.size, int(what)) / gbytes / 1e6 if what != "prompt" and gbytes else None
+            floor = floors.get(what)
             rows.append(
                 (
                     where,
@@ -163,8 +168,9 @@ def decoder_grid(jobs: Sequence[DecoderJob], measured: Sequence[Sequence[Mapping
                     busy,
                 )
             )
-    title = f"A token of a decoder; one core reads {gbytes:.1f} GB/s in the same process"
-    return Grid(title, head, tuple(rows), 3)
+    return Grid(
+        "A token of a decoder; the floor: one core reads as many bytes, in the same process", head, tuple(rows), 3
+    )
 
 
 def _times(result: Mapping[str, Any], what: str) -> list[float]:

@@ -1,6 +1,6 @@
 // Tokens of a decoder: ours, whose caches stay where they are, and onnxruntime-web's, through whose `run` they pass.
 import { fetchBytes } from './case.js';
-import { measurePeak } from './profile.js';
+import { measureReading } from './profile.js';
 
 const DIST = '/benchmarks/node_modules/onnxruntime-web/dist/';
 
@@ -96,8 +96,8 @@ async function startTheirs({ model, backend, threads, layers, heads, size, words
 }
 
 /**
- * Milliseconds of each step of one engine, by the rows before it; of a prompt of so many tokens; what it was; and what the
- * processor reads in a second.
+ * Milliseconds of each step of one engine, by the rows before it; of a prompt of so many tokens; what it was; and, by
+ * rows, the time in which the processor reads as many bytes as a step.
  */
 export async function decode(job) {
   const engine = await (job.bundle ? startOurs(job) : startTheirs(job));
@@ -125,6 +125,7 @@ export async function decode(job) {
   }
   const facts = engine.facts();
   await engine.dispose();
-  const peak = job.peak && (await measurePeak(job.peak));
-  return { tokens, steps, prompts, facts, gbytes: peak?.gbytes };
+  const floors = {};
+  for (const rows in job.reads) floors[rows] = await measureReading(job.reads[rows]);
+  return { tokens, steps, prompts, facts, floors };
 }

@@ -40,13 +40,26 @@ export async function profile({ folder, bundle, runs, peak }) {
  * @param {Peak} peak
  */
 export async function measurePeak({ url, heap, operations, bytes }) {
-  const memory = new WebAssembly.Memory({ initial: Math.ceil((heap + bytes) / PAGE) + 1 });
-  const { instance } = await WebAssembly.instantiate(await fetchBytes(url), { env: { memory } });
-  const { multiply, read } = instance.exports;
-  // Pages that were never written are all one.
-  new Float32Array(memory.buffer, heap, bytes / 4).fill(1);
+  const { multiply, read } = await startPeak({ url, heap, bytes });
   return {
     gflops: operations / fastest(() => multiply(heap, heap), 60) / 1e9,
     gbytes: bytes / fastest(() => read(heap, heap), 30) / 1e9,
   };
+}
+
+/**
+ * The least milliseconds of reading as many bytes as the module reads, in order, by one thread.
+ * @param {Omit<Peak, 'operations'>} peak
+ */
+export async function measureReading({ url, heap, bytes }) {
+  const { read } = await startPeak({ url, heap, bytes });
+  return fastest(() => read(heap, heap), 30) * 1000;
+}
+
+async function startPeak({ url, heap, bytes }) {
+  const memory = new WebAssembly.Memory({ initial: Math.ceil((heap + bytes) / PAGE) + 1 });
+  const { instance } = await WebAssembly.instantiate(await fetchBytes(url), { env: { memory } });
+  // Pages that were never written are all one.
+  new Float32Array(memory.buffer, heap, bytes / 4).fill(1);
+  return instance.exports;
 }

@@ -53,8 +53,8 @@ def _fastest(call: Callable[[], object], repeats: int) -> float:
     return min(times)
 
 
-def peak_text(head: str, lanes: int) -> str:
-    """A module of LLVM IR with `multiply` and `read`, both called with two addresses."""
+def peak_text(head: str, lanes: int, read_bytes: int = BYTES) -> str:
+    """A module of LLVM IR with `multiply` and `read`, of so many bytes, both called with two addresses."""
     vector = f"<{lanes} x float>"
     numbers = range(ACCUMULATORS)
     # One operation to LLVM, which could else multiply once for all iterations.
@@ -68,7 +68,7 @@ def peak_text(head: str, lanes: int) -> str:
         read.append(f"%pointer{n} = getelementptr inbounds i8, ptr %from, i32 %place{n}")
         read.append(f"%loaded{n} = load {vector}, ptr %pointer{n}, align 4")
         read.append(f"%next{n} = fadd {vector} %sum{n}, %loaded{n}")
-    functions = [_loop("multiply", vector, multiply, ITERATIONS), _loop("read", vector, read, BYTES // step)]
+    functions = [_loop("multiply", vector, multiply, ITERATIONS), _loop("read", vector, read, read_bytes // step)]
     return "\n".join([head, f"declare {vector} {fused}({vector}, {vector}, {vector})", *functions])
 
 
