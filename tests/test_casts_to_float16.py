@@ -108,6 +108,25 @@ def test_of_constants_that_kernels_widen(target: str) -> None:
     np.testing.assert_array_equal(got, rounded(wide).astype(np.float32))
 
 
+@pytest.mark.parametrize("target", webnn_compile.TARGETS)
+def test_of_float64(target: str) -> None:
+    """Rounded once: what lies beside the middle of two halves by less than float32 holds is no tie."""
+    need_driver(target)
+    ties = TIES.astype(np.float64)
+    x = np.concatenate([ties * (1 + 2.0**-40), -ties * (1 - 2.0**-40), ties, VALUES.astype(np.float64)])
+    x = np.concatenate([x, [65520 - 2.0**-20, 65520, 2.0**-25 * (1 + 2.0**-45), 5e-324, -1e-300, 1e300, -1e300]])
+    want = rounded(x)
+    with np.errstate(over="ignore"):
+        twice = rounded(x.astype(np.float32))
+    assert np.mean(want != twice) > 0.1
+    nodes = [node("Cast", ["x"], ["h"], **TO_HALF), node("Cast", ["h"], ["y"], **TO_SINGLE)]
+    proto = model(nodes, {"x": x.shape}, ["h", "y"])
+    proto.graph.input[0].type.tensor_type.elem_type = TensorProto.DOUBLE
+    got = webnn_compile.compile(proto, target=target).run({"x": x})
+    assert_equal(got["h"], want)
+    assert_equal(got["y"], want.astype(np.float32))
+
+
 def test_of_constants_that_are_folded() -> None:
     nodes = [node("Cast", ["w"], ["h"], **TO_HALF), node("Cast", ["h"], ["f"], **TO_SINGLE)]
     nodes.append(node("Where", ["c", "f", "x"], ["y"]))

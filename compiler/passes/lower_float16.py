@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..dtypes import F16, F32, I32, U16
+from ..dtypes import F16, F32, F64, I32, U16
 from ..ir.lanes import Splat, lanes_of
 from ..ir.nodes import Bitcast, Cast, Const, Expr, Kernel, Node, Select
 from ..ir.rewrite import rewrite
-from .float_bits import round_to_half
+from .float_bits import round_to_half, round_to_odd
 from .math_functions import Num
 
 
 def lower_float16(kernel: Kernel) -> Kernel:
     """float32(h) and float16(f)   ->   shifts and a multiplication on the bits (IEEE 754, round to nearest even);
-    float32(float16(f))            ->   `f` rounded as a float32, in fewer operations, none of 16 bits."""
+    float32(float16(f))            ->   `f` rounded as a float32, in fewer operations, none of 16 bits;
+    float16(float64)               ->   by way of a float32 rounded to odd, so that it is rounded once."""
 
     def rounding(n: Node) -> Expr | None:
         match n:
@@ -37,6 +38,9 @@ def lower_float16(kernel: Kernel) -> Kernel:
 
 
 def _single(a: Expr) -> Expr:
+    """A float32 that rounds to the same float16: integers of more than 24 bits are beyond all of these."""
+    if a.dtype == F64:
+        return round_to_odd(Num(a, lanes_of(a))).e
     return a if a.dtype == F32 else Cast(F32, a)
 
 
