@@ -80,6 +80,13 @@ def known_less(a: Size, b: Size) -> bool:
     return decide("<", number(a), number(b)) is True
 
 
+def known_at_least(a: Size, b: Size) -> bool:
+    """Whether `a` is `b` or more in every run."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a >= b
+    return decide("<", number(a), number(b)) is False
+
+
 def larger(a: Size, b: Size) -> Size:
     """The larger of two sizes."""
     return max(a, b) if isinstance(a, int) and isinstance(b, int) else size(maximum(number(a), b))

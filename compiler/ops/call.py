@@ -15,7 +15,7 @@ import numpy as np
 from ..dtypes import I32, DType
 from ..errors import UnsupportedError
 from ..ir.nodes import Expr
-from ..ir.sizes import Size, capacity, equal, scalars_of, shown, text_of
+from ..ir.sizes import Size, capacity, equal, known_at_least, known_less, number, scalars_of, shown, text_of
 from ..system.limits import ELEMENTS
 from ..tensor import Tensor, compute
 from ..tensor.bound_elements import span_of
@@ -221,7 +221,11 @@ class Call:
         one, it ends with an error."""
         t = self.optional(index)
         if t is None or t.bounds is None or self.known_sizes(index) is not None:
-            return self.sizes(index, what)
+            known = self.sizes(index, what)
+            for n in known or ():
+                if not isinstance(n, int):
+                    self.require_at_least(n, 0, f"{text_of(n)}, of its input '{what}', is negative")
+            return known
         sizes = self._bounded(index, what, t.bounds.counts)
         if span_of(t)[0] < 0:
             negative = (t[at] < 0 for at in product(*map(range, t.extents)))
@@ -280,6 +284,13 @@ class Call:
         flag = compute(f"{self.name}.refused{len(self.refusals) or ''}", (1,), tuple(reads), lambda _: wrong.cast(I32))
         text = f"{self.op} (node {self.name!r}): {reason}; check the inputs of the model that decide it"
         self.refusals.append((flag, text))
+
+    def require_at_least(self, a: Size, b: Size, reason: str) -> None:
+        """A run in which the size `a` is less than `b` ends with an error. Raises UnsupportedError where each would."""
+        if known_less(a, b):
+            raise self.unsupported(reason, "the model is invalid, or its input shapes are too small")
+        if not known_at_least(a, b):
+            self.refuse_where(number(a) < number(b), (), f"{reason} in this run")
 
     def unsupported(self, reason: str, advice: str) -> UnsupportedError:
         if len(reason) > _LONGEST_REASON:  # a list of as many axes as a tensor has elements

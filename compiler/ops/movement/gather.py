@@ -1,7 +1,8 @@
 """Elements chosen by a tensor of indices.
 
 Indices count from the end where negative, also those computed at run time; one that is out of range then means the
-nearest element, so that no kernel reads outside of its buffers.
+nearest element, so that no kernel reads outside of its buffers. Where they are constants and the extent is decided by a
+run, such a run ends with an error.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ def _known_in_range(call: Call, indices: Tensor, data: Tensor, axis: int) -> Ten
     if extent == 0 and indices.buffer.size:
         raise call.unsupported(f"nothing can be chosen from shape {shown(data.shape)}", "check the input shapes")
     constants = indices.data
-    if constants is None or not isinstance(extent, int):
+    if constants is None:
+        return indices
+    if not isinstance(extent, int):
+        require_in_range(call, constants, data, axis)
         return indices
     wrong = (constants < -extent) | (constants >= extent)
     if wrong.any():
@@ -38,6 +42,15 @@ def _known_in_range(call: Call, indices: Tensor, data: Tensor, axis: int) -> Ten
     if indices.prepared:  # what they are computed from is shipped
         return indices
     return constant(indices.name, np.asarray(np.where(constants < 0, constants + extent, constants), np.int32))
+
+
+def require_in_range(call: Call, indices: np.ndarray, data: Tensor, axis: int) -> None:
+    """A run ends with an error whose size of a dimension of `data` has no place for one of the constant `indices`."""
+    if indices.size:
+        low, high = int(indices.min()), int(indices.max())
+        worst = high if high >= -low else low
+        reason = f"index {worst} is out of range in dimension {axis} of a tensor of shape {shown(data.shape)}"
+        call.require_at_least(data.shape[axis], max(high + 1, -low), reason)
 
 
 def to_int32(index: Expr) -> Expr:

@@ -9,7 +9,7 @@ from ...dtypes import I32, I64, highest
 from ...ir.construct import minimum, select
 from ...ir.name_size import name_size
 from ...ir.nodes import Expr, expr
-from ...ir.sizes import Size, capacity, ceiling, equal, larger, number, shown, size, smaller, text_of
+from ...ir.sizes import Size, capacity, ceiling, divides, equal, larger, number, shown, size, smaller, text_of
 from ...tensor import Tensor, compute, reduce
 from ...tensor.bound_elements import span_of
 from ...tensor.computed_sizes import computed_size
@@ -81,6 +81,8 @@ def _split(call: Call) -> tuple[Tensor, ...]:
     sizes = call.sizes(1, "split") if call.opset >= 13 else call.attribute("split", None)
     if sizes is None:
         count = call.attribute("num_outputs", call.outputs)
+        if call.opset < 18:
+            _require_equal_parts(call, extent, count)
         chunk = ceiling(extent, count)
         ends = [smaller(size((i + 1) * chunk), extent) for i in range(count)]
         sizes = tuple(size(end - start) for start, end in zip([0, *ends], ends, strict=False))
@@ -91,8 +93,19 @@ def _split(call: Call) -> tuple[Tensor, ...]:
             f"axis {axis} of extent {text_of(extent)} cannot be cut into {shown(sizes)}",
             "check the input shapes",
         )
-
+    for n in sizes:
+        call.require_at_least(n, 0, f"{text_of(n)}, the size of a part of axis {axis}, is negative")
     return _parts(call, t, axis, sizes, ends)
+
+
+def _require_equal_parts(call: Call, extent: Size, count: int) -> None:
+    """UnsupportedError, or an error of the run, for parts that differ: from opset 18 on the last may be smaller."""
+    if divides(count, extent):
+        return
+    reason = f"an axis of extent {text_of(extent)} is not cut into {count} equal parts"
+    if isinstance(extent, int):
+        raise call.unsupported(reason, "give the sizes of the parts, or export it with opset 18 or newer")
+    call.refuse_where((extent % count).ne(0), (), f"{reason} in this run")
 
 
 def _ends_of_run(call: Call, axis: int, extent: Size) -> list[Size]:

@@ -35,6 +35,9 @@ def _padded(
     offsets = [larger(0, -b) for b in before]
     extents = [size(e - o - larger(0, -a)) for e, o, a in zip(t.shape, offsets, after, strict=True)]
     shape = tuple(size(e + b + a) for e, b, a in zip(t.shape, before, after, strict=True))
+    for d, n in enumerate(shape):
+        if not isinstance(n, int):
+            call.require_at_least(n, 0, f"it crops more than there is along axis {d} of {shown(t.shape)}")
     if mode != "constant" and any(e == 0 and s != 0 for e, s in zip(extents, shape, strict=True)):
         raise call.unsupported(f"mode {mode!r} has nothing to repeat in {shown(t.shape)}", "check the input shapes")
 

@@ -21,7 +21,7 @@ from ..axes import one_axis
 from ..broadcast import pointwise
 from ..call import Call
 from ..unravel import ravel, unravel_within
-from .gather import to_int32
+from .gather import require_in_range, to_int32
 
 COMBINE: dict[str, tuple[str, Callable[[Expr, Expr], Expr]]] = {
     "add": ("sum", lambda a, b: a + b),
@@ -59,6 +59,8 @@ def _scatter_elements(call: Call) -> Tensor:
         places = grid[axis]
         grid[axis] = indices.data
         last_places = _last_places(call, data, data.extents, grid, places)
+    elif indices.data is not None:
+        require_in_range(call, indices.data, data, axis)
     return _scatter(
         call,
         data.rank,
@@ -88,6 +90,9 @@ def _scatter_nd(call: Call) -> Tensor:
         columns = [indices.data[..., d] for d in range(depth)]
         places = np.arange(prod(indices.extents[:-1])).reshape(indices.extents[:-1])
         last_places = _last_places(call, data, data.extents[:depth], columns, places)
+    elif indices.data is not None:
+        for d in range(depth):
+            require_in_range(call, indices.data[..., d], data, d)
     return _scatter(
         call, depth, outer, last_places, meant, lambda at, place: [*place, *at[depth:]], lambda at: all_of()
     )

@@ -96,7 +96,7 @@ def _top_k(call: Call) -> tuple[Tensor, Tensor]:
     axis = one_axis(call, call.attribute("axis", -1), t.rank)
     n = t.shape[axis]
     _check_sortable(call, n)
-    count = _how_many(call, n)
+    count = _how_many(call, axis, n)
     lines = (*t.shape[:axis], *t.shape[axis + 1 :])
 
     def of(line: Sequence[Expr], i: Expr) -> Expr:
@@ -114,7 +114,7 @@ def _top_k(call: Call) -> tuple[Tensor, Tensor]:
     return values, indices
 
 
-def _how_many(call: Call, n: Size) -> Size:
+def _how_many(call: Call, axis: int, n: Size) -> Size:
     """k: an attribute before opset 10. One that is computed at run time is at most the extent of the axis."""
     k: Size
     if call.opset < 10:
@@ -133,8 +133,8 @@ def _how_many(call: Call, n: Size) -> Size:
         if len(sizes) != 1:
             raise call.unsupported(f"k has {len(sizes)} elements, not one", "the model is invalid")
         k = sizes[0]
-    if known_less(n, k) or known_less(k, 0):
-        raise call.unsupported(f"k={text_of(k)}, and there are {text_of(n)} elements", "the model is invalid")
+    call.require_at_least(n, k, f"axis {axis} of extent {text_of(n)} is shorter than its k, {text_of(k)}")
+    call.require_at_least(k, 0, f"its k, {text_of(k)}, is negative")
     return smaller(k, n)
 
 
