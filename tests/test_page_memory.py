@@ -17,6 +17,7 @@ from webnn_compile.driver.build import Built, build_files
 from webnn_compile.driver.limit_memory import ARRIVING
 from webnn_compile.driver.options import Options
 from webnn_compile.errors import InputError
+from webnn_compile.program.count_products import count_products
 
 RANDOM = np.random.default_rng(0)
 
@@ -83,6 +84,36 @@ def test_filters_are_left_out_until_the_limit_holds(tmp_path: Path, target: str)
         none = build(path, target, none.report.peaks[target] - 1)
     with pytest.raises(InputError, match=rf"on {target} the model takes .* with no convolution by Winograd"):
         build(path, target, none.report.peaks[target] - 1)
+
+
+def test_quantised_layers_whose_filters_have_no_room_compute_in_integers(tmp_path: Path) -> None:
+    """Not in float32 without Winograd's algorithm, whose gain was all that float32 had."""
+    scales = {"s": np.float32(0.1), "z": np.uint8(128)}
+    nodes = [node("QuantizeLinear", ["x", "s", "z"], ["q0"])]
+    constants = {name: np.asarray(value) for name, value in scales.items()}
+    for i in range(3):
+        constants[f"w{i}"] = RANDOM.integers(-9, 9, (128, 128, 3, 3), np.int8)
+        nodes += [
+            node("DequantizeLinear", [f"q{i}", "s", "z"], [f"d{i}"]),
+            node("DequantizeLinear", [f"w{i}", "s"], [f"f{i}"]),
+            node("Conv", [f"d{i}", f"f{i}"], [f"c{i}"], pads=(1, 1, 1, 1), name=f"layer{i}"),
+            node("QuantizeLinear", [f"c{i}", "s", "z"], [f"q{i + 1}"]),
+        ]
+    nodes.append(node("DequantizeLinear", ["q3", "s", "z"], ["y"]))
+    path = tmp_path / "layers.onnx"
+    onnx.save(model(nodes, {"x": [1, 128, 28, 28]}, ["y"], constants), path)
+
+    def in_floats(built: Built) -> int:
+        assert built.report.wasm is not None
+        counted = count_products(built.report.wasm.program.launches)
+        return sum(n for text, n in counted.items() if "float32" in text)
+
+    whole = build(path, "wasm")
+    assert in_floats(whole) == 3
+    less = whole
+    for left in (2, 1, 0):
+        less = build(path, "wasm", less.report.peaks["wasm"] - 1)
+        assert in_floats(less) == len(prepared(less)) == left
 
 
 def test_the_peak_is_what_the_page_allocates(path: Path) -> None:

@@ -10,7 +10,7 @@ from ..costs import CPU_COSTS, CpuCosts
 from ..errors import InternalError
 from ..ir.contraction import Contraction, find_contraction
 from ..ir.layout import Layout
-from ..ir.nodes import Binary, Const, Var
+from ..ir.nodes import Binary, Buffer, Const, Var
 from ..ir.reduction import Reduce
 from ..ir.rewrite import walk
 from ..ir.scalar_ops import pairs_of, quads_of
@@ -42,7 +42,7 @@ from ..tensor.store_rows import store_rows
 from ..tensor.structure import Loop
 from ..tensor.sum_exactly import sum_exactly
 from ..tensor.sum_in_floats import sum_in_floats
-from ..tensor.use_winograd import Choice, use_winograd
+from ..tensor.use_winograd import Choice, filter_bytes, filter_rooms, use_winograd
 from ..tensor.widen_in_registers import widen_in_registers
 
 
@@ -91,13 +91,17 @@ def _add_relayouts(program: TensorProgram, options: TensorOptions) -> TensorProg
 def _sum_in_floats(program: TensorProgram, options: TensorOptions) -> TensorProgram:
     if options.opt_level < 2:
         return program
-    return sum_in_floats(program, lambda t: _prefers_floats(t, options), options.choices)
+    rooms: Mapping[Buffer, int] | None = None
+    if options.filters is not None and options.choose is not None:
+        in_floats = sum_in_floats(program, lambda t: _prefers_floats(t, options), default_layers)
+        rooms = filter_rooms(in_floats, options.choose, options.filters)
+    return sum_in_floats(program, lambda t: _prefers_floats(t, options, rooms), options.choices)
 
 
-def _prefers_floats(t: Tensor, options: TensorOptions) -> bool:
+def _prefers_floats(t: Tensor, options: TensorOptions, rooms: Mapping[Buffer, int] | None = None) -> bool:
     """Whether a sum of products is faster in float32 than in int32: where few channels are convolved by themselves,
-    whose elements make few pairs, where Winograd's algorithm gains more, and where operands that a run computes make no
-    pairs."""
+    whose elements make few pairs, where Winograd's algorithm gains more, and its filters have the room for it in
+    `rooms`, and where operands that a run computes make no pairs."""
     assert isinstance(t.body, Reduce)
     contraction = find_contraction(t.axes, t.body.axes, t.body.value)
     if not options.policy.integers or contraction is None or not contraction.rows:
@@ -111,7 +115,9 @@ def _prefers_floats(t: Tensor, options: TensorOptions) -> bool:
     if convolution is None or options.choose is None:
         return False
     tile = options.choose(t, convolution, 1)[0]
-    return tile is not None and gain(t, convolution, tile, options.costs) > _gain_of_integers(options)
+    if tile is None or (rooms is not None and filter_bytes(convolution, tile) > rooms.get(t.buffer, 0)):
+        return False
+    return gain(t, convolution, tile, options.costs) > _gain_of_integers(options)
 
 
 def _gain_of_integers(options: TensorOptions) -> float:

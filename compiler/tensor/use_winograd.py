@@ -50,9 +50,8 @@ def use_winograd(
     the result."""
     rewritten: list[Rewritten] = []
     channels_last, windows = set(program.channels_last), set(program.windows)
-    layers = [(t, c) for t in program.tensors if (c := match_convolution(t)) is not None]
-    alike = Counter(_shapes(t, c) for t, c in layers)
-    rooms = None if most is None else _share(most, [(t, c, choose(t, c, alike[_shapes(t, c)])[0]) for t, c in layers])
+    alike = _alike(program)
+    rooms = None if most is None else filter_rooms(program, choose, most)
 
     def make(t: Tensor) -> tuple[Tensor, ...]:
         match = match_convolution(t)
@@ -91,6 +90,18 @@ def filter_bytes(conv: Convolution, tile: OutputTile) -> int:
     """The size of the transformed filters of a convolution."""
     filters, channels = conv.weights.extents[:2]
     return (tile[0] + 2) * (tile[1] + 2) * filters * channels * F32.bytes
+
+
+def filter_rooms(program: TensorProgram, choose: Choice, most: int) -> Mapping[Buffer, int]:
+    """The bytes of `most` that the filters of each convolution may take, by the buffer of its result."""
+    layers = [(t, c) for t in program.tensors if (c := match_convolution(t)) is not None]
+    alike = _alike(program)
+    return _share(most, [(t, c, choose(t, c, alike[_shapes(t, c)])[0]) for t, c in layers])
+
+
+def _alike(program: TensorProgram) -> Counter[tuple[object, ...]]:
+    """How many convolutions there are of each shapes."""
+    return Counter(_shapes(t, c) for t in program.tensors if (c := match_convolution(t)) is not None)
 
 
 def _share(most: int, layers: Sequence[tuple[Tensor, Convolution, OutputTile | None]]) -> Mapping[Buffer, int]:
