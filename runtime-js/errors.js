@@ -36,7 +36,7 @@ export class IntegrityError extends ModelError {
 
 /**
  * The browser or the bundle cannot do it. Codes: `abi`, `backend`, `limits`, `simd`, `compile`, `memory`, `signature`,
- * `verify`, `check`, `wrong-results`;
+ * `check`, `wrong-results`;
  * `software` is never thrown, but a reason for another backend.
  */
 export class UnsupportedError extends ModelError {

@@ -223,8 +223,8 @@ export interface LoadOptions {
    *
    * 'sample', or { every: 100 }: besides, the first run and each 100th is repeated on wasm, which is loaded at once and takes memory
    * and time of its own. Where they differ by more than rounding, the run rejects likewise, and the next one is compared,
-   * too. Not for models of which runs give tokens, nor for runs whose inputs are on the device: the next other one is compared
-   * in place of these. False: neither.
+   * too. Steps of `generate` are runs: their tokens are judged by the logits of wasm, and the states that they leave are compared.
+   * Not for runs whose inputs are on the device: the next other one is compared in place of these. False: neither.
    */
   verify?: false | 'non-finite' | 'sample' | { readonly every: number };
   /**
@@ -665,7 +665,7 @@ export class DownloadError extends ModelError<'network' | 'http' | 'html' | 'sta
 export class IntegrityError extends ModelError<'length' | 'altered'> {}
 /** The browser or the bundle cannot do it. */
 export class UnsupportedError extends ModelError<
-  'abi' | 'backend' | 'limits' | 'simd' | 'compile' | 'memory' | 'signature' | 'verify' | 'check' | 'wrong-results'
+  'abi' | 'backend' | 'limits' | 'simd' | 'compile' | 'memory' | 'signature' | 'check' | 'wrong-results'
 > {}
 /** The worker did not start, or died. */
 export class WorkerError extends ModelError<'start' | 'crash'> {}

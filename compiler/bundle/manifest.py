@@ -101,7 +101,8 @@ def make_manifest(artifact: Artifact, shard_bytes: int = SHARD_BYTES, bounds: Se
         fields["text"] = _text(artifact.text, artifact)
     if (g := artifact.generation) is not None:
         own = {"ids": g.ids, "longest": g.longest, "vocabulary": g.vocabulary, "top": g.top, "end": list(g.end)}
-        fields["generate"] = own | ({"chat": dict(g.chat)} if g.chat else {})
+        logits = {} if g.logits is None else {"logits": _tensor(g.logits, numbers)}
+        fields["generate"] = own | ({"chat": dict(g.chat)} if g.chat else {}) | logits
     if artifact.answers:
         fields["answers"] = [_answer(artifact, answer, labels) for answer in artifact.answers]
     files = (*(file for _, own in backends for file in own), *shards.values(), *labels, *tokenizers)
@@ -118,7 +119,8 @@ def _wasm(artifact: Artifact, part: WasmArtifact) -> tuple[Fields, list[BundleFi
         own = part.in_bytes[variant]
         fields, own_files = _program(artifact, own)
         placed, binaries = _modules(own, (variant,))
-        ports = {"inputs": own.inputs, "outputs": own.outputs}
+        given = {spec.name for spec in artifact.outputs}
+        ports = {"inputs": own.inputs, "outputs": [spec for spec in own.outputs if spec.name in given]}
         specs = {k: [_tensor(spec, numbers) for spec in v] for k, v in ports.items()}
         specs["outputs"] += _measured(artifact, own.scalars)
         modules[variant] = {**placed[variant], "program": {**fields, **specs}}

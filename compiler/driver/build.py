@@ -40,7 +40,7 @@ from ..tensor.program import Rewritten
 from ..text.printable import printable
 from .build_wasm import memory_bytes
 from .bundle_answers import bundled_answers, bundled_pictures, bundled_sounds
-from .bundle_generation import bundled_generation
+from .bundle_generation import bundled_generation, compared_by_logits, of_devices, without_logits
 from .bundle_text import bundled_text, text_packages
 from .cpu_target import CpuTarget, run_native
 from .draw_runs import kept_of
@@ -178,7 +178,7 @@ def make_artifact(model: Source, work: Work, report: Report) -> Artifact:
         graph = import_graph(model, work)
     report.operators = Counter(n.op for n in graph.nodes)
     with work.timed("optimise"):
-        optimised = optimise_model(graph, work)
+        optimised = optimise_model(compared_by_logits(graph, work), work)
         report.graph_nodes = len(optimised.graph.nodes)
     if options.page:
         report.graphs = graph, optimised.graph
@@ -200,7 +200,7 @@ def make_artifact(model: Source, work: Work, report: Report) -> Artifact:
         report.unused = sorted({r.target for r in work.records.records} - set(options.targets))
         report.damaged = work.records.damaged
     ports = ports_of(lowered)
-    report.inputs, report.outputs, report.states = ports.inputs, ports.outputs, ports.states
+    report.inputs, report.outputs, report.states = ports.inputs, without_logits(ports.outputs, work), ports.states
     report.kept, report.made = lowered.tensors.states, tuple(made_inputs(graph))
     report.text = "; ".join(target.describe() for target in work.text)
     report.generation = "; ".join(generation.describe() for generation in work.generation)
@@ -221,7 +221,7 @@ def make_artifact(model: Source, work: Work, report: Report) -> Artifact:
             golden = make_golden(graph, lowered, report.inputs, work)
     blob = weights.blob()
     parts = _by_preference(report)
-    comparable = report.wasm is not None and len(parts) > 1 and not report.states
+    comparable = report.wasm is not None and len(parts) > 1
     artifact = Artifact(
         work.name,
         report.inputs,
@@ -238,7 +238,7 @@ def make_artifact(model: Source, work: Work, report: Report) -> Artifact:
         golden,
         bundled_text(work),
         report.states,
-        bundled_generation(work),
+        bundled_generation(work, ports.outputs),
         weights.starts,
         base_tolerance(graph, lowered, work) if comparable else None,
     )
@@ -289,9 +289,11 @@ def _make_parts(optimised: Optimised, work: Work) -> _Parts:
 
 def _lower(target: CompileTarget, optimised: Optimised, work: Work) -> Lowered:
     """The model as lowered for a target of the bundle, such that it may fit `--page-memory`."""
+    on_processor = isinstance(target, CpuTarget)
+    model = optimised if on_processor else of_devices(optimised, work)
     while True:
-        with work.timed("optimise", "" if isinstance(target, CpuTarget) else target.name):
-            lowered = target.lower(optimised, work)
+        with work.timed("optimise", "" if on_processor else target.name):
+            lowered = target.lower(model, work)
         if not lower_limit_early(target, lowered, work):
             return lowered
 

@@ -24,7 +24,6 @@ from .cpu_target import run_native
 from .verify import CONDITION, HALF_TOLERANCE, largest_error, perturb, tolerance_of
 
 if TYPE_CHECKING:
-    from ..answers.give_answers import Given
     from ..execution.native_model import NativeModel
     from ..pipeline.lowered import Lowered
     from .work import Work
@@ -67,9 +66,9 @@ def make_golden(graph: Graph, lowered: Lowered, inputs: Sequence[TensorSpec], wo
     coarse = _is_quantised(graph, work)
     try:
         model = run_native(lowered, work)
-        outputs = _results(_last(model, {**given, **sampling}, runs), work.answers)
+        outputs = _results(_last(model, {**given, **sampling}, runs), work)
         perturbed = {n: perturb(a, halves=coarse) for n, a in given.items()}
-        near = _results(_last(model, {**perturbed, **sampling}, runs), work.answers)
+        near = _results(_last(model, {**perturbed, **sampling}, runs), work)
     except InputError:  # sizes that the model refuses, memory that this machine lacks
         return b""
     if not outputs:
@@ -158,10 +157,11 @@ def _table(graph: Graph, value: Value) -> int:
     return min(found, default=2)
 
 
-def _results(arrays: Mapping[str, Array], answers: Sequence[Given]) -> dict[str, Array]:
-    """Outputs, and of answers what does not depend on which of two nearly equal ones comes first; those with elements,
-    since a detector may see nothing in noise."""
-    taken = {name for answer in answers for name in answer.outputs.values()}
+def _results(arrays: Mapping[str, Array], work: Work) -> dict[str, Array]:
+    """Outputs of runs, and of answers what does not depend on which of two nearly equal ones comes first; those with
+    elements, since a detector may see nothing in noise."""
+    answers, hidden = work.answers, {one.logits for one in work.generation}
+    taken = {name for answer in answers for name in answer.outputs.values()} | hidden
     results = {name: array for name, array in arrays.items() if name not in taken}
     for answer in answers:
         kind = answer.fitted.kind

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..dtypes import BOOL, F16, F32, I32, I64, U8
-from ..errors import InputError
+from ..errors import InputError, InternalError
 from ..graph.ir import Graph, Value
 from ..graph.tail import Tail
 from ..ir.sizes import shown
@@ -53,6 +55,16 @@ def add_sampling(graph: Graph, logits: str, ids: str, top: int = 0) -> Graph:
         if value.name != name:
             raise InputError(f"the model has a value {name!r}, the name of an output to add: rename it in the model")
     return tail.graph((*(v for v in graph.outputs if v.name != logits), *made))
+
+
+def give_logits(graph: Graph) -> tuple[Graph, str]:
+    """The decoder with the row of logits that its token is chosen of, float32 or float16 [vocabulary], as the last
+    output, and the name of this: backends are compared by it. `graph` is one of `add_sampling`."""
+    row = next((n.inputs[0] for n in graph.nodes if (n.domain, n.op_type) == (OWN_DOMAIN, "SampleToken")), None)
+    if row is None:
+        raise InternalError("give_logits: no node chooses a token")
+    first = None if graph.first is None else give_logits(graph.first)[0]
+    return replace(graph, outputs=(*graph.outputs, row), first=first), row.name
 
 
 def _listed(values: tuple[Value, ...]) -> str:

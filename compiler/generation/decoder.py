@@ -33,7 +33,7 @@ class GenerateOptions:
 class Generation:
     """A decoder as a loop over tokens uses it: `ids` is its input of tokens, of a dtype, of at most `longest`
     in a run. With `top` the likeliest so many are outputs, too; `vocabulary` tokens exist, of which those of `end` end
-    a text."""
+    a text. `logits` is the output of WebAssembly alone that has them, where runs of a GPU are compared by it."""
 
     ids: str
     dtype: DType
@@ -41,6 +41,7 @@ class Generation:
     vocabulary: int
     top: int
     end: tuple[int, ...] = ()
+    logits: str | None = None
 
     def describe(self) -> str:
         """A line for the report."""

@@ -91,6 +91,17 @@ class Inner:
     results: Mapping[int, Tensor] = field(default_factory=dict)
 
 
+def without_output(program: TensorProgram, name: str) -> TensorProgram:
+    """`program` without an output, for all sizes; what reads its tensor stays."""
+    at = [own for own, _ in program.outputs].index(name)
+
+    def shorter(one: TensorProgram) -> TensorProgram:
+        return replace(one, outputs=(*one.outputs[:at], *one.outputs[at + 1 :]))
+
+    special = tuple(replace(own, program=shorter(own.program)) for own in program.special)
+    return replace(shorter(program), special=special)
+
+
 def without_unread(program: TensorProgram, tensors: Set[Tensor]) -> TensorProgram:
     """`program` without those of `tensors` that nothing in it reads."""
     unread = tensors - {r for t in program.tensors for r in t.reads}

@@ -17,6 +17,7 @@ import { sampled, setPosition } from './sampling.js';
  * @property {number} top
  * @property {readonly number[]} end tokens that end a text
  * @property {import('./chat.js').ChatSpec} [chat] makes text of messages
+ * @property {import('../wasm/start_wasm.js').TensorSpec} [logits] where wasm has them; of bundles with a GPU's part beside
  */
 /** @typedef {InstanceType<typeof import('./pieces.js').pieces.Pieces>} Written */
 /**
@@ -74,12 +75,15 @@ function open({ manifest, use, info, texting, search }, own, before = { changes:
     /** @type {import('../load/sessions.js').Start} */
     const start = (data, scalars, due, follow) => {
       if (part.length === 1) info.perToken = { given: bytesOf(data), uniforms: 0, received: 0 };
+      // A step that is compared begins once the states before it are read, and none is launched before these behind it are.
+      if (search?.isNear?.())
+        return search({ data, scalars, ahead: Boolean(due) }, (given) => due ?? run(given, scalars));
       const results = due ?? run(data, scalars);
       if (more && info.ahead && part.length === pending.length) {
         setPosition(specs, arrays, behind + 1);
         follow({ ...arrays, [spec.ids]: single }, (data, scalars) => run(data, scalars, true));
       }
-      return search?.({ data, scalars }, () => results) ?? results;
+      return search?.({ data, scalars, ahead: true }, () => results) ?? results;
     };
     /** @type {import('../load/sessions.js').Complete} */
     const complete = (given, position) => {

@@ -178,6 +178,9 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
     }
     return results;
   };
+  // <generate>
+  search.isNear = compare?.isNear;
+  // </generate>
   // </finite>
   notify({ phase: 'ready', loaded: weightBytes, total: weightBytes });
   const enqueue = queueRuns(life.signal);

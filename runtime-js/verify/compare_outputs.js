@@ -2,20 +2,29 @@
 import { largestDifference } from '../values/compare_results.js';
 
 /** @typedef {import('../load/load.js').Manifest} Manifest */
+/**
+ * @typedef {object} Apart An output, how far it is from the one that is wanted, and the most that is allowed, relative to the
+ *   largest value of the output, or to the largest one `of` others.
+ * @property {string} name
+ * @property {number} apart
+ * @property {number} most
+ * @property {string} [of]
+ */
 
 /** Differences up to this multiple of what the last digits of inputs or operands change are allowed, as in the self-test. */
 export const CONDITION = 4;
 
 /** The tolerance of models in which a rounding moves a whole step: `HALF_TOLERANCE` of the compiler. */
-const COARSE = 2e-2;
+export const COARSE = 2e-2;
 
 /**
  * How far each output is from the one that is wanted, and the most that is allowed.
- * @param {Manifest['outputs']} outputs
+ * @param {readonly { name: string, dtype: string }[]} outputs
  * @param {number | undefined} tolerance
  * @param {Record<string, any>} given
  * @param {Record<string, any>} wanted
  * @param {() => Promise<Record<string, any>>} rerun outputs as wanted, of inputs with other last digits
+ * @returns {Promise<Apart[]>}
  */
 export async function compareOutputs(outputs, tolerance = COARSE, given, wanted, rerun) {
   const compared = outputs.map((spec) => ({

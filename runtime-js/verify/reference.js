@@ -32,7 +32,10 @@ export function referenceOf({ manifest, options, info, life, load }, signal) {
   if (before) return before;
   const others = { ...options, backend: /** @type {const} */ ('wasm'), ...OWN, signal };
   // Files of labels stay in the specification: a load removes from the cache what its manifest does not name.
-  const plain = { ...manifest, answers: undefined, unused: manifest.answers };
+  let plain = { ...manifest, answers: undefined, unused: manifest.answers };
+  // <generate>
+  plain = withLogits(plain);
+  // </generate>
   const loading = load(plain, others);
   references.set(info, loading);
   loading.then(
@@ -44,6 +47,27 @@ export function referenceOf({ manifest, options, info, life, load }, signal) {
   );
   return loading;
 }
+
+// <generate>
+/**
+ * A decoder whose runs give the logits, too. Modules with a program of their own have them elsewhere.
+ * @template {Manifest} T
+ * @param {T} manifest
+ * @returns {T}
+ */
+function withLogits(manifest) {
+  const { outputs, backends, generate } = manifest;
+  if (!generate?.logits) return manifest;
+  const common = backends.map((part) =>
+    part.backend === 'wasm' ? { ...part, modules: withoutPrograms(part.modules), unusedModules: part.modules } : part,
+  );
+  return { ...manifest, outputs: [...outputs, generate.logits], backends: common };
+}
+
+/** @type {(modules: import('../wasm/start_wasm.js').WasmPart['modules']) => typeof modules} */
+const withoutPrograms = (modules) =>
+  Object.fromEntries(Object.entries(modules).filter(([, { program }]) => program === undefined));
+// </generate>
 
 /**
  * Whether wasm cannot take the value of an input.

@@ -9,6 +9,7 @@ import { shapeOf } from '../values/sizes.js';
  * @typedef {object} Turn A run that is under way: no other run of its session begins until it is over.
  * @property {Input[]} data its inputs, in the order of the manifest's
  * @property {readonly number[]} scalars of its sizes, and with states its session
+ * @property {boolean} [ahead] it was launched before its turn
  * @property {string} [output] where its outputs go, as the options of `run` say
  */
 /** @typedef {any[]} States arrays in the order of the manifest's, each with its shape */
@@ -42,6 +43,26 @@ export function leavesStates({ states = [], dimensions = [] }) {
 /** @type {(session: Session, turn: Turn) => Promise<States>} states of the session, as many rows as the run finds */
 export const statesOf = async ({ keep }, { scalars }) =>
   /** @type {any} */ (await keep?.([], scalars.slice(0, -1), 'read', scalars.at(-1)));
+
+// <generate>
+/**
+ * A turn that is over, whose states are those that it has left.
+ * @param {Manifest} manifest
+ * @param {Turn} turn
+ * @param {readonly any[]} results
+ * @returns {Turn}
+ */
+export function turnAfter({ outputs, dimensions = [], measured = [] }, turn, results) {
+  const found = [...turn.scalars];
+  measured.forEach(({ scalar = 0 }, i) => {
+    [found[scalar]] = results[outputs.length + i];
+  });
+  const left = dimensions.map(({ after, multiple }, i) =>
+    after === undefined ? found[i] : Math.floor(Number(shapeOf([after], found)[0]) / multiple),
+  );
+  return { ...turn, scalars: [.../** @type {number[]} */ (left), Number(found.at(-1))] };
+}
+// </generate>
 
 /**
  * States as `loadState` takes them.
@@ -90,15 +111,17 @@ export async function repeat(session, { data, scalars }, states, number = undefi
  * @param {any} reference
  * @param {Record<string, any>} inputs
  * @param {Record<string, any>} [saved] states of a model that has any
+ * @param {boolean} [leaves] whether the states that the run leaves are among its results
  * @returns {Promise<Record<string, any>>}
  */
-export async function repeatOnWasm(reference, inputs, saved) {
+export async function repeatOnWasm(reference, inputs, saved, leaves = false) {
   // <states>
   if (saved) {
     const session = await reference.session();
     try {
       await session.loadState(saved);
-      return await session.run(inputs);
+      const results = await session.run(inputs);
+      return { ...results, ...(leaves && (await session.saveState())) };
     } finally {
       await session.dispose();
     }

@@ -4,6 +4,9 @@ import { RunError, UnsupportedError } from '../errors.js';
 import { printed } from '../values/check_names.js';
 // <finite>
 import { compareOutputs, isWrong, withOtherDigits } from './compare_outputs.js';
+// <generate>
+import { compareSteps } from './compare_steps.js';
+// </generate>
 import { isOnDevice, referenceOf } from './reference.js';
 import * as again from './repeat_run.js';
 
@@ -17,8 +20,12 @@ export { judge } from './non_finite.js';
 /** @typedef {import('../start_session.js').Input} Input */
 /** @typedef {import('./repeat_run.js').Turn} Turn */
 /**
- * @typedef {(turn: Turn, run: (data: Input[]) => any[] | Promise<any[]>) => Promise<any[]>} Compare the results of a run, which may
- *   be compared: it rejects where they are wrong
+ * @typedef {object} Near Whether the next run that begins, or the one behind it, is compared: nothing is launched ahead then.
+ * @property {() => boolean} [isNear] of models that give tokens
+ */
+/**
+ * @typedef {((turn: Turn, run: (data: Input[]) => any[] | Promise<any[]>) => Promise<any[]>) & Near} Compare the results of a run,
+ *   which may be compared: it rejects where they are wrong
  */
 
 const EVERY = 100;
@@ -44,13 +51,6 @@ export function guard(manifest, options) {
       `verify compares runs with those on wasm, and this bundle has: ${have}; compile it with wasm among its --targets`,
     );
   }
-  // <generate>
-  if (manifest.generate)
-    throw new UnsupportedError(
-      'verify',
-      'verify compares outputs, and this model gives tokens, of which rounding takes another where two are nearly as likely: load without it',
-    );
-  // </generate>
   /**
    * @param {import('./reference.js').Compared} compared gets `verified`; its session ends where wasm cannot run
    * @returns {Promise<Compare | undefined>} undefined where the model runs on wasm itself
@@ -82,11 +82,12 @@ function compareRuns({ manifest, info, use }, reference) {
   const { verified, backend, adapter } = info;
   let count = 0;
   let due = false;
-  return async (turn, run) => {
+  /** @type {Compare} */
+  const compare = async (turn, run) => {
     due ||= count % verified.every === 0;
     count++;
-    // What a GPU alone has is not compared, but the next run is that can be.
-    if (!due || inputs.some((spec, i) => isOnDevice(spec, turn.data[i]))) return run(turn.data);
+    // What a GPU alone has, and a step that was launched before its turn, are not compared, but the next run is that can be.
+    if (!due || turn.ahead || inputs.some((spec, i) => isOnDevice(spec, turn.data[i]))) return run(turn.data);
     due = false;
     try {
       const own = { ...turn, data: again.copiesOf(turn.data) }; // the arrays are the caller's, who may change them
@@ -101,7 +102,11 @@ function compareRuns({ manifest, info, use }, reference) {
         saved = again.savedOf(manifest, own, states);
       }
       // </states>
-      const repeating = again.repeatOnWasm(reference, given, saved);
+      let leaves = false;
+      // <generate>
+      leaves = manifest.generate !== undefined;
+      // </generate>
+      const repeating = again.repeatOnWasm(reference, given, saved, leaves);
       repeating.catch(() => {}); // the other run fails, too, so that nothing waits for this one
       const results = await run(own.data);
       // Outputs that stay on the device are not read: those of the same run once more are.
@@ -109,17 +114,33 @@ function compareRuns({ manifest, info, use }, reference) {
       const wanted = await repeating;
       const got = Object.fromEntries(outputs.map(({ name }, i) => [name, read[i]]));
       const near = () =>
-        again.repeatOnWasm(reference, withOtherDigits(given, tolerance), saved && withOtherDigits(saved, tolerance));
-      const compared = await compareOutputs(outputs, tolerance, got, wanted, near);
+        again.repeatOnWasm(
+          reference,
+          withOtherDigits(given, tolerance),
+          saved && withOtherDigits(saved, tolerance),
+          leaves,
+        );
+      let compareAll = () => compareOutputs(outputs, tolerance, got, wanted, near);
+      // <generate>
+      if (leaves) {
+        const left = await again.statesOf(use(), again.turnAfter(manifest, own, results));
+        manifest.states?.forEach(({ name }, i) => {
+          got[name] = left[i];
+        });
+        compareAll = () => compareSteps(manifest, given, got, wanted, near);
+      }
+      // </generate>
+      const compared = await compareAll();
       verified.runs++;
       verified.largest = Math.max(verified.largest, ...compared.map(({ apart }) => apart));
       const [worst] = compared.filter(isWrong).sort((a, b) => b.apart - a.apart);
       if (!worst) return results;
       for (const one of results) one.destroy?.();
-      const much = `${worst.apart.toPrecision(2)} of the largest value`;
+      const kind = outputs.some(({ name }) => name === worst.name) ? 'output' : 'state';
+      const much = `${worst.apart.toPrecision(2)} of the largest ${worst.of ?? 'value'}`;
       throw new RunError(
         'wrong-results',
-        `output ${JSON.stringify(worst.name)} is wrong on ${backend} (${adapter}): it differs from that of wasm by ${much}, ` +
+        `${kind} ${JSON.stringify(worst.name)} is wrong on ${backend} (${adapter}): it differs from that of wasm by ${much}, ` +
           `and ${worst.most.toPrecision(2)} is allowed; load with { backend: 'wasm' }`,
       );
     } catch (error) {
@@ -127,5 +148,9 @@ function compareRuns({ manifest, info, use }, reference) {
       throw error;
     }
   };
+  // <generate>
+  compare.isNear = () => due || count % verified.every === 0 || (count + 1) % verified.every === 0;
+  // </generate>
+  return compare;
 }
 // </finite>

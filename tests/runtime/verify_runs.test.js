@@ -36,6 +36,8 @@ async function guarded(compute, verify, own = manifest, more = {}) {
   const compared = { manifest: own, options: { verify, threads: 2, cache: true }, load };
   const { info } = state;
   const compare = await guard(own, compared.options)({ ...compared, info, life: life.signal, use: () => session });
+  state.step = compare;
+  state.isNear = compare?.isNear;
   state.compare = async (x, results, output = 'array') => {
     const before = state.runs;
     const got = await compare({ data: [x], scalars: [0, 3], output }, async (data) => {
@@ -159,6 +161,103 @@ test('a run with states is compared on those that it finds', async () => {
   assert.deepEqual(loaded, [3, 3, Math.fround(3 + 3 * 2 ** -23)]); // the last is of a run with other digits
 });
 
+const sampling = (role, dtype, length) => ({ name: role, dtype, shape: length ? [length] : [], sampling: role });
+const decoder = {
+  ...manifest,
+  backends: [
+    { backend: 'webgpu' },
+    { backend: 'wasm', modules: { relaxed: { file: 'r' }, signed: { file: 's', program: {} } } },
+  ],
+  inputs: [
+    { name: 'x', dtype: 'float32', shape: [1] },
+    ...[sampling('options', 'float32', 4), sampling('counts', 'int32', 3)],
+    ...['draws', 'byCount', 'byMass'].map((role) => sampling(role, 'bool', 0)),
+  ],
+  outputs: [
+    { name: 'token', dtype: 'int32', shape: [1] },
+    { name: 'logprob', dtype: 'float32', shape: [1] },
+  ],
+  dimensions: [{ name: 'rows', least: 0, most: 9, multiple: 1, after: { value: ['+', [0], 1] } }],
+  states: [
+    { name: 'h', dtype: 'float32', shape: [{ value: [0] }], room: [9] },
+    { name: 'sampling.seen', dtype: 'uint8', shape: [4], room: [4] },
+  ],
+  generate: { ids: 'x', logits: { name: 'logits', dtype: 'float32', shape: [4], offset: 0 } },
+};
+const LOGITS = [1, 3, 2.999, -5];
+
+/** Steps of a decoder on a GPU whose token and states are these: what comes of each, and of which states it was repeated. */
+async function steps(verify, each) {
+  const calls = [];
+  let left;
+  const shaped = (values) => Object.assign(Float32Array.from(values), { shape: [values.length] });
+  const seen = Object.assign(Uint8Array.of(0, 1, 0, 0), { shape: [4] });
+  const keep = async (_, [rows], action, number) => {
+    calls.push([action, rows, number]);
+    return [rows > 2 ? shaped(left) : shaped([1, 2]), seen];
+  };
+  const state = await guarded(exact, verify, decoder, { keep });
+  const [plain] = state.loaded[0];
+  references.session = async () => ({
+    loadState: async (saved) => assert.deepEqual(Array.from(saved.h.data, Math.round), [1, 2]),
+    run: async () => ({ token: Int32Array.of(1), logprob: Float32Array.of(0), logits: Float32Array.from(LOGITS) }),
+    saveState: async () => ({ h: shaped([1, 2, 3]), 'sampling.seen': seen }),
+    dispose: async () => {},
+  });
+  const data = [x, Float32Array.of(0, 1, 0, 1), Int32Array.of(0, 0, 2), ...[0, 0, 0].map((bit) => Uint8Array.of(bit))];
+  const found = [];
+  for (const { token, logprob, states = [1, 2, 3], ahead } of each) {
+    left = states;
+    const near = state.isNear();
+    const results = [Int32Array.of(token), Float32Array.of(logprob)];
+    const running = state.step({ data, scalars: [2, 3], ahead }, async () => results);
+    found.push([near, await running.then(() => 'right').catch(({ message }) => message.split(' is wrong')[0])]);
+  }
+  return { found, calls, plain, verified: state.info.verified };
+}
+const mass = Math.log(LOGITS.reduce((sum, logit) => sum + Math.exp(logit), 0));
+const one = { token: 1, logprob: 3 - mass };
+
+test('a step is compared by the logits of wasm, and by the states that it leaves', async () => {
+  const tie = { token: 2, logprob: 2.999 - mass };
+  const wrong = [
+    { ...one, token: 0 },
+    { token: 0, logprob: 1 - mass },
+    { ...one, logprob: 2.9 - mass },
+    { ...one, states: [1, 2, 3.1] },
+  ];
+  const { found, calls, plain, verified } = await steps({ every: 1 }, [one, tie, ...wrong]);
+  const outcomes = ['right', 'right', 'output "token"', 'output "token"', 'output "logprob"', 'state "h"'];
+  assert.deepEqual(
+    found,
+    outcomes.map((outcome) => [true, outcome]),
+  );
+  assert.deepEqual(calls.slice(0, 2), [
+    ['read', 2, 3],
+    ['read', 3, 3],
+  ]);
+  assert.deepEqual(
+    plain.outputs.map(({ name }) => name),
+    ['token', 'logprob', 'logits'],
+  );
+  // A module with a program of its own has the logits elsewhere.
+  assert.deepEqual(plain.backends[1].modules, { relaxed: { file: 'r' } });
+  assert.equal(verified.runs, 6);
+});
+
+test('nothing is launched ahead of a step that is compared, nor behind it; one that was leaves its turn to the next', async () => {
+  const { found, verified } = await steps({ every: 4 }, new Array(10).fill(one));
+  const near = found.map(([is]) => is);
+  assert.deepEqual(near, [true, false, false, true, true, false, false, true, true, false]);
+  assert.equal(verified.runs, 3);
+  const late = await steps({ every: 4 }, [{ ...one, ahead: true }, one, one]);
+  assert.deepEqual(
+    late.found.map(([is]) => is),
+    [true, true, false],
+  );
+  assert.equal(late.verified.runs, 1);
+});
+
 test('a run that fails leaves its turn to the next', async () => {
   const failing = (x) => {
     if (Number.isNaN(x[0])) throw new RangeError('no number');
@@ -201,7 +300,6 @@ test('what cannot be compared is refused, and says why', () => {
     code: 'backend',
     message: /has: webgpu, webgl;/,
   });
-  assert.throws(refused({ generate: {} }, 'sample'), { code: 'verify', message: /gives tokens/ });
   assert.throws(refused({}, true), {
     name: 'TypeError',
     message: /expected false, 'non-finite', 'sample' or \{ every: runs \}, got true/,
