@@ -137,8 +137,8 @@ class BundledGeneration:
     """A decoder that gives tokens: `ids` is its input of them, of at most `longest` in a run, `vocabulary` how many
     there are, `top` of how many it gives the probabilities; those of `end` end a text. `inputs` are those that say how
     a token is chosen, by name with their roles (runtime-js/load/generate.js). `chat` makes text of messages, as JSON,
-    empty where the model has no template of them (runtime-js/generate/chat.js). `logits`: where WebAssembly has them, by
-    which runs of a GPU are compared; None where a bundle has no such two."""
+    empty where the model has no template of them (runtime-js/generate/chat.js). `logits`: where WebAssembly has them,
+    by which runs of a GPU are compared; None where a bundle has no such two."""
 
     ids: str
     longest: int
