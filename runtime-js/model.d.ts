@@ -223,8 +223,8 @@ export interface LoadOptions {
    *
    * 'sample', or { every: 100 }: besides, the first run and each 100th is repeated on wasm, which is loaded at once and takes memory
    * and time of its own. Where they differ by more than rounding, the run rejects likewise, and the next one is compared,
-   * too. Steps of `generate` are runs: their tokens are judged by the logits of wasm, and the states that they leave are compared.
-   * Not for runs whose inputs are on the device: the next other one is compared in place of these. False: neither.
+   * too. Steps of `generate` are runs. Not for runs whose inputs are on the device: the next other one is compared
+   * in place of these. False: neither.
    */
   verify?: false | 'non-finite' | 'sample' | { readonly every: number };
   /**

@@ -12,7 +12,7 @@
 export function largestDifference(outputs, expected, specs, least = 1) {
   let worst = 0;
   for (const { name, dtype } of specs) {
-    const [got, want] = [elementsOf(outputs[name], dtype), elementsOf(expected[name], dtype)];
+    const [got, want] = [numbersOf(outputs[name], dtype), numbersOf(expected[name], dtype)];
     if (got.length !== want.length) return Number.POSITIVE_INFINITY;
     const scale = want.reduce((most, n) => (Number.isFinite(n) ? Math.max(most, Math.abs(n)) : most), least) || 1;
     got.forEach((n, i) => {
@@ -24,10 +24,6 @@ export function largestDifference(outputs, expected, specs, least = 1) {
   }
   return worst;
 }
-
-/** @type {(result: unknown, dtype?: string) => number[]} those of float32 themselves: states may be large */
-const elementsOf = (result, dtype) =>
-  result instanceof Float32Array ? /** @type {any} */ (result) : numbersOf(result, dtype);
 
 /**
  * Numbers of a result, of text those of its letters; of answers with scores these alone, as classes with nearly the same ones may change places.
