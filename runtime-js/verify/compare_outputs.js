@@ -9,6 +9,7 @@ import { largestDifference } from '../values/compare_results.js';
  * @property {number} apart
  * @property {number} most
  * @property {string} [of]
+ * @property {string} [kind] where it is no output
  */
 
 /** Differences up to this multiple of what the last digits of inputs or operands change are allowed, as in the self-test. */
@@ -24,39 +25,27 @@ export const COARSE = 2e-2;
  * @param {Record<string, any>} given
  * @param {Record<string, any>} wanted
  * @param {() => Promise<Record<string, any>>} rerun outputs as wanted, of inputs with other last digits
+ * @param {typeof largestDifference} [difference]
  * @returns {Promise<Apart[]>}
  */
-export async function compareOutputs(outputs, tolerance = COARSE, given, wanted, rerun) {
+export async function compareOutputs(
+  outputs,
+  tolerance = COARSE,
+  given,
+  wanted,
+  rerun,
+  difference = largestDifference,
+) {
   const compared = outputs.map((spec) => ({
     ...spec,
-    apart: differenceOf(given[spec.name], wanted[spec.name], spec),
+    apart: difference(given, wanted, [spec], 0),
     most: spec.dtype.startsWith('float') ? tolerance : 0,
   }));
   if (compared.some(isWrong)) {
     const near = await rerun();
-    for (const one of compared)
-      one.most = Math.max(one.most, CONDITION * differenceOf(near[one.name], wanted[one.name], one));
+    for (const one of compared) one.most = Math.max(one.most, CONDITION * difference(near, wanted, [one], 0));
   }
   return compared;
-}
-
-/**
- * Relative to the largest value that is wanted. Numbers of float32, as large states have them, are not copied.
- * @param {any} got
- * @param {any} wanted
- * @param {{ name: string, dtype?: string }} spec
- */
-function differenceOf(got, wanted, spec) {
-  const { name } = spec;
-  if (!(got instanceof Float32Array && wanted instanceof Float32Array && got.length === wanted.length))
-    return largestDifference({ [name]: got }, { [name]: wanted }, [spec], 0);
-  let [scale, most] = [0, 0];
-  for (let i = 0; i < wanted.length; i++) {
-    const want = Number(wanted[i]);
-    if (Number.isFinite(want)) scale = Math.max(scale, Math.abs(want));
-    if (!Object.is(got[i], want)) most = Math.max(most, Math.abs(Number(got[i]) - want)); // NaN stays
-  }
-  return Number.isNaN(most) ? Number.POSITIVE_INFINITY : most / (scale || 1);
 }
 
 export const isWrong = (/** @type {{ apart: number, most: number }} */ { apart, most }) => !(apart <= most);

@@ -1,6 +1,6 @@
 // Steps of a decoder, compared by the states that they leave, and by the logits that wasm has of them.
 
-import { numbersOf } from '../values/compare_results.js';
+import { largestDifference, numbersOf } from '../values/compare_results.js';
 import { COARSE, CONDITION, compareOutputs, isWrong } from './compare_outputs.js';
 import { judgeToken, movedBy, scaleOf } from './judge_token.js';
 
@@ -30,8 +30,9 @@ export async function compareSteps(manifest, inputs, given, wanted, rerun) {
     near ??= rerun();
     return near;
   };
-  const others = [...outputs.filter(({ name }) => !OF_TOKENS.has(name)), ...states];
-  const compared = await compareOutputs(others, tolerance, given, wanted, once);
+  const others = outputs.filter(({ name }) => !OF_TOKENS.has(name));
+  const left = states.map(({ name, dtype }) => ({ name, dtype, kind: 'state' }));
+  const compared = await compareOutputs([...others, ...left], tolerance, given, wanted, once, difference);
   const logits = logitsOf(wanted);
   const [token = Number.NaN] = numbersOf(given.token);
   const [logprob = Number.NaN] = numbersOf(given.logprob);
@@ -64,4 +65,22 @@ function choosingOf(manifest, inputs, seen) {
     topP: is('byMass') ? topP : 1,
     ...{ minP, repetitionPenalty, seed, position, seen },
   };
+}
+
+/**
+ * The largest difference of one output or state. Numbers of float32, as large states have them, are not copied.
+ * @type {typeof largestDifference}
+ */
+function difference(outputs, expected, specs, least) {
+  const [{ name }] = /** @type {[{ name: string }]} */ (/** @type {unknown} */ (specs));
+  const [got, wanted] = /** @type {any[]} */ ([outputs[name], expected[name]]);
+  if (!(got instanceof Float32Array && wanted instanceof Float32Array && got.length === wanted.length))
+    return largestDifference(outputs, expected, specs, least);
+  let [scale, most] = [0, 0];
+  for (let i = 0; i < wanted.length; i++) {
+    const want = Number(wanted[i]);
+    if (Number.isFinite(want)) scale = Math.max(scale, Math.abs(want));
+    if (!Object.is(got[i], want)) most = Math.max(most, Math.abs(Number(got[i]) - want)); // NaN stays
+  }
+  return Number.isNaN(most) ? Number.POSITIVE_INFINITY : most / (scale || 1);
 }

@@ -23,7 +23,7 @@
 /** Probabilities below e to this power are 0 in float32: so small logits, as those of masks, are no measure of the others. */
 const LEAST_LOG = -104;
 
-/** What float32 may lose of logarithms, of sums of probabilities and of Gumbel's numbers, absolute and relative. */
+/** Losses of float32 in logarithms, sums of probabilities and of Gumbel's numbers, absolute and relative. */
 const ROUNDING = 1e-4;
 const EPSILON = 1e-6;
 

@@ -102,11 +102,7 @@ function compareRuns({ manifest, info, use }, reference) {
         saved = again.savedOf(manifest, own, states);
       }
       // </states>
-      let leaves = false;
-      // <generate>
-      leaves = manifest.generate !== undefined;
-      // </generate>
-      const repeating = again.repeatOnWasm(reference, given, saved, leaves);
+      const repeating = again.repeatOnWasm(reference, given, saved);
       repeating.catch(() => {}); // the other run fails, too, so that nothing waits for this one
       const results = await run(own.data);
       // Outputs that stay on the device are not read: those of the same run once more are.
@@ -114,33 +110,28 @@ function compareRuns({ manifest, info, use }, reference) {
       const wanted = await repeating;
       const got = Object.fromEntries(outputs.map(({ name }, i) => [name, read[i]]));
       const near = () =>
-        again.repeatOnWasm(
-          reference,
-          withOtherDigits(given, tolerance),
-          saved && withOtherDigits(saved, tolerance),
-          leaves,
-        );
-      let compareAll = () => compareOutputs(outputs, tolerance, got, wanted, near);
+        again.repeatOnWasm(reference, withOtherDigits(given, tolerance), saved && withOtherDigits(saved, tolerance));
+      /** @type {import('./compare_outputs.js').Apart[] | undefined} */
+      let compared;
       // <generate>
-      if (leaves) {
+      if (manifest.generate) {
         const left = await again.statesOf(use(), again.turnAfter(manifest, own, results));
         manifest.states?.forEach(({ name }, i) => {
           got[name] = left[i];
         });
-        compareAll = () => compareSteps(manifest, given, got, wanted, near);
+        compared = await compareSteps(manifest, given, got, wanted, near);
       }
       // </generate>
-      const compared = await compareAll();
+      compared ??= await compareOutputs(outputs, tolerance, got, wanted, near);
       verified.runs++;
       verified.largest = Math.max(verified.largest, ...compared.map(({ apart }) => apart));
       const [worst] = compared.filter(isWrong).sort((a, b) => b.apart - a.apart);
       if (!worst) return results;
       for (const one of results) one.destroy?.();
-      const kind = outputs.some(({ name }) => name === worst.name) ? 'output' : 'state';
       const much = `${worst.apart.toPrecision(2)} of the largest ${worst.of ?? 'value'}`;
       throw new RunError(
         'wrong-results',
-        `${kind} ${JSON.stringify(worst.name)} is wrong on ${backend} (${adapter}): it differs from that of wasm by ${much}, ` +
+        `${worst.kind ?? 'output'} ${JSON.stringify(worst.name)} is wrong on ${backend} (${adapter}): it differs from that of wasm by ${much}, ` +
           `and ${worst.most.toPrecision(2)} is allowed; load with { backend: 'wasm' }`,
       );
     } catch (error) {

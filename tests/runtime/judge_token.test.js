@@ -40,7 +40,7 @@ const logprobsOf = (logits) => {
   return Array.from(logits, (x) => x - largest - Math.log(mass));
 };
 
-/** What a GPU says whose logits are these. */
+/** The step of a GPU whose logits are these. */
 const said = (logits, choosing, token = choose(logits, choosing)) => ({
   token,
   logprob: logprobsOf(logits)[token],
