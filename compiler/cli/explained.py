@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -40,9 +40,21 @@ class Ended(KeyboardInterrupt):
         self.number = number
 
 
+class FileOption(click.Path):
+    """Any path but an empty one, which would be this folder, as a shell's variable that is not set would have it: the
+    compiler reports what else is wrong with one."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, readable=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("the path is empty; give one", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 DEBUG = click.option("--debug", is_flag=True, help="Show the Python traceback of an error.")
-FILE = click.Path(path_type=Path, readable=False)
-"""Any path: the compiler reports what is wrong with one."""
+FILE = FileOption()
 
 
 class ModelOption(click.ParamType[str | Path]):
@@ -53,7 +65,7 @@ class ModelOption(click.ParamType[str | Path]):
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str | Path:
         if isinstance(value, str) and is_address(value):
             return value
-        path: Path = FILE.convert(value, param, ctx)  # type: ignore[arg-type]
+        path: Path = FILE.convert(value, param, ctx)
         return path
 
 

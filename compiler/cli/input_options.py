@@ -14,7 +14,7 @@ import numpy as np
 from ..custom.load_operators import operators_of
 from ..errors import InputError
 from ..frontends.model_inputs import NUMBERS, Dim, Extent, ModelInputs, check_pairs, parse_dim
-from .explained import explained
+from .explained import FILE, explained
 
 WORDS = {"true": True, "false": False}
 
@@ -169,7 +169,7 @@ _OPTIONS = (
     click.option(
         "--ops",
         "files",
-        type=click.Path(path_type=Path),
+        type=FILE,
         metavar="FILE.py",
         multiple=True,
         help="Definitions of operators of your own, by webnn_compile.custom. The code of the file is executed. Repeat "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isnan
 from typing import Any
 
 import click
@@ -22,6 +23,16 @@ class SizeOption(click.ParamType[int]):
         if size is None:
             self.fail(f"{value!r} is not a size such as 4GiB or 500MiB", param, ctx)
         return size
+
+
+class SecondsOption(click.FloatRange):
+    """A number in the range, which NaN is not."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        seconds = super().convert(value, param, ctx)
+        if isnan(seconds):
+            self.fail(f"{value!r} is not a number of seconds", param, ctx)
+        return seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +54,7 @@ _OPTIONS = (
     ),
     click.option(
         "--max-seconds",
-        type=click.FloatRange(min=0, min_open=True),
+        type=SecondsOption(min=0, min_open=True),
         metavar="SECONDS",
         help="Time that compiling may take. What takes longer is an error, and nothing is written.",
     ),

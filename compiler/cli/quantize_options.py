@@ -123,7 +123,7 @@ _STATIC = (
     "--calibration-method, --activation-type, --weight-bits, --per-tensor, --equalize, --correct-bias, --accuracy-drop "
     "and --expected"
 )
-_BOTH = "--calibrate, --keep and --save-quantized"
+_BOTH = "--calibrate, --mean, --std, --keep and --save-quantized"
 
 
 def quantize_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -157,13 +157,15 @@ def quantize_options(command: Callable[..., None]) -> Callable[..., None]:
             correct_bias=correct_bias,
             accuracy_drop=accuracy_drop,
         )
+        scaling = replace(FORMATS["imagenet"], mean=mean, std=std)
         with explained(debug=bool(others.get("debug"))):
             if quantize is not None and weights is not None:
                 raise InputError("--quantize and --weights exclude each other: int8 has weights of eight bits")
             if quantize is None:
                 _refuse(_STATIC, "--quantize int8", given=static != Static() or expected is not None)
             if quantize is None and weights is None:
-                _refuse(_BOTH, "--quantize or --weights", given=bool(keep or calibrate or save_quantized))
+                scaled = scaling != FORMATS["imagenet"]
+                _refuse(_BOTH, "--quantize or --weights", given=bool(keep or calibrate or save_quantized or scaled))
             chosen = None
             if quantize is not None or weights is not None:
                 how = static if weights is None else parse_weights(weights)
@@ -172,7 +174,7 @@ def quantize_options(command: Callable[..., None]) -> Callable[..., None]:
                     calibrate,
                     keep,
                     expected,
-                    replace(FORMATS["imagenet"], mean=mean, std=std),
+                    scaling,
                     save=save_quantized,
                 )
         command(quantize=chosen, **others)

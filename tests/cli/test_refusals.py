@@ -128,6 +128,13 @@ BAD_OPTIONS: Mapping[str, tuple[Sequence[str], str]] = {
         ["--dump", "import"],
         r"--dump import: write --dump after:STAGE or after:TARGET:STAGE, .*--dump list prints",
     ),
+    "an empty report": (["--report", ""], r"Invalid value for '--report': the path is empty; give one"),
+    "empty operators": (["--ops", ""], r"Invalid value for '--ops': the path is empty; give one"),
+    "no number of seconds": (["--max-seconds", "nan"], r"'nan' is not a number of seconds"),
+    "a mean of no pictures": (
+        ["--mean", "0.5,0.5,0.5"],
+        r"--calibrate, --mean, --std, .* are for --quantize or --weights",
+    ),
     "no such level": (["--opt-level", "3"], r"Invalid value for '--opt-level'.*3"),
     "no number in a shape": (["--shape", "x=1x3x+xW"], r"'x=1x3x.xW' is not of the form input=1x3x224x224"),
     "no name of a shape": (["--shape", "1x3x8x8"], r"'1x3x8x8' is not of the form input=1x3x224x224"),
