@@ -15,7 +15,7 @@ SECTION = "references"
 
 
 def render_references(name: str, kernels: Sequence[ReferenceKernel], heap_base: int, arena: int) -> bytes:
-    """UTF-8, as `verify/reference_kernels.js` reads it; `heap_base` and the size of the arena, in bytes, are those of
+    """UTF-8, as `device/reference_kernels.js` reads it; `heap_base` and the size of the arena, in bytes, are those of
     the module. InputError above wasm32's 4 GiB."""
     memory = place_memory(name, heap_base, 0, arena)
     table = {"pages": memory.bytes // PAGE, "arena": memory.arena, "kernels": [_kernel(k) for k in kernels]}

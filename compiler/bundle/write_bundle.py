@@ -108,8 +108,8 @@ def optional_parts(artifact: Artifact) -> Iterator[str]:
         yield "subgroups"
     if has_floats:
         yield "floats"
-    if has_canaries and (has_subgroups or has_floats):
-        yield "others"
+    if has_floats or checked:
+        yield "replaced"
     if checked:
         yield from ("check", "checkCheckOptions", "copied", "kernelCheck")
     if not all(isinstance(step, Launch | HostCall) for part in devices for step in part.program.steps):

@@ -10,6 +10,10 @@ import { at, uploadConstant } from './device_program.js';
 import * as optional from './optional_device.js';
 import { prepareSegments } from './play_steps.js';
 import { prepareInOrder } from './prepare_in_order.js';
+// <check>
+import { leaveToHost } from './run_on_host.js';
+
+// </check>
 
 /** @typedef {import('./device_program.js').Device} Device */
 /** @typedef {import('./device_program.js').DevicePlan} DevicePlan */
@@ -114,6 +118,9 @@ async function buildDevice({ open, plan, arriving, starting, notify, signal, che
       // <canaries>
       if (checks) await checkKernels(checks, { plan, device, program });
       // </canaries>
+      // <check>
+      leaveToHost(device, program);
+      // </check>
       freed.signal.throwIfAborted(); // what is made now would stay
       const flush = prepareSegments(device, program);
       prepare.onCompiled((launches) => flush(launches, []));

@@ -2,8 +2,10 @@
 // from these; else the backend is given up.
 import { UnsupportedError } from '../errors.js';
 import { at, describe, launchesOf, nodesOf } from './device_program.js';
-import * as optional from './optional_device.js';
 import { isSoftware } from './software_adapter.js';
+// <replaced>
+import { replace, takeKnown } from './take_other.js';
+// </replaced>
 import { tryKernels } from './try_kernels.js';
 
 /** @typedef {import('../model.js').KernelFault} KernelFault */
@@ -45,7 +47,12 @@ export async function avoidFaults(checks, on) {
   const faults = await knownFaults(checks, on);
   const wrong = on.plan.others && refusal(on, faults);
   if (wrong) throw wrong;
-  await optional.others?.takeKnown(on, faults);
+  // <subgroups>
+  for (const one of on.program.kernels) if (faults.some(({ kernel }) => kernel === one.name)) delete one.subgroups;
+  // </subgroups>
+  // <replaced>
+  await takeKnown(on, faults);
+  // </replaced>
 }
 
 /**
@@ -67,17 +74,23 @@ export async function checkKernels(checks, on, late = false) {
   const add = (/** @type {KernelFault} */ fault) => byKernel.set(`${fault.kernel} ${fault.nodes}`, fault);
   for (const fault of await knownFaults(checks, on)) if (fault.action !== GIVEN_UP) add(fault);
   for (const kernel of failed) {
-    let action = late ? undefined : await optional.others?.take(on, kernel);
-    while (action) {
+    const one = at(program.kernels, kernel);
+    let action = GIVEN_UP;
+    // <subgroups>
+    if (!late && one.subgroups && device.features.includes('subgroups')) {
+      delete one.subgroups;
       await device.compile(() => {}, [kernel]);
-      if (!(await tryKernels(device, program, [kernel])).failed.length) break;
-      action = await optional.others.take(on, kernel);
+      if (!(await tryKernels(device, program, [kernel])).failed.length) action = 'without-subgroups';
     }
+    // </subgroups>
+    // <replaced>
+    if (!late && action === GIVEN_UP) action = (await replace(on, kernel)) ?? GIVEN_UP;
+    // </replaced>
     add({
-      kernel: at(program.kernels, kernel).name,
+      kernel: one.name,
       nodes: nodesOf(launchesOf(program, kernel)),
       backend: plan.backend,
-      action: action ?? GIVEN_UP,
+      action,
     });
   }
   const faults = [...byKernel.values()];

@@ -25,6 +25,7 @@ import { unpackSource } from './unpack_source.js';
  * @property {string} source of a fragment shader without its declarations
  * @property {string} [subgroups] the same for devices that have these
  * @property {import('../model.js').KernelFault['action']} [taken] what `source` is, where the kernel's first one is wrong on this adapter
+ * @property {import('./reference_kernels.js').Reference} [reference] what computes it where all sources are wrong
  * @property {{ samplers: string[], output: string }} [declarations] of a fragment shader: types in its language
  * @property {string} access a letter for each parameter, r or w
  * @property {[Expression, Expression, number]} grid workgroups, or width, height and layers of the texels that a draw
@@ -93,6 +94,7 @@ import { unpackSource } from './unpack_source.js';
  * @property {Step[]} steps of a run
  * @property {number} crossings places where a run waits for values from the device
  * @property {Record<number, string>} [floats] sources in float32 by kernel, packed, once any of them is needed
+ * @property {Map<number, import('./reference_kernels.js').Reference>} [references] likewise
  * @property {number[]} inputs values, -1 for what the device does not hold
  * @property {number[]} outputs likewise
  * @property {number[]} [states] values, each in a storage of its own, of which each session has one
@@ -126,6 +128,7 @@ import { unpackSource } from './unpack_source.js';
  * @property {(kept: readonly number[]) => void} [undo] they become what the copies are
  * @property {() => number} [sentScalars] bytes that went to it as scalars of launches, ever
  * @property {TryLaunch} [tryLaunch]
+ * @property {(storage: number) => Promise<Words>} [readStorage] all that it has, in its own order
  * @property {() => void} dispose
  */
 /** @typedef {{ dense: number, spaced: number, length: number }[]} Runs of elements, in a buffer of the caller's and in a value */

@@ -2,4 +2,3 @@
 
 export { playStructure } from './play_structures.js';
 export { host } from './start_host.js';
-export { others } from './take_other.js';

@@ -1,46 +1,88 @@
 // What takes the place of a kernel that a GPU computes wrongly.
 // <floats>
 import { fetchJson } from '../fetch/fetch_file.js';
-import { watchDownloads } from '../fetch/watch_downloads.js';
 // </floats>
+import { watchDownloads } from '../fetch/watch_downloads.js';
 import { at, launchesOf, nodesOf } from './device_program.js';
+// <check>
+import { fetchReferences } from './reference_kernels.js';
+// </check>
+import { tryKernels } from './try_kernels.js';
 // <floats>
 import { unpackSource } from './unpack_source.js';
 
 // </floats>
 
 /** @typedef {import('../model.js').KernelFault} KernelFault */
+/** @typedef {import('./device_program.js').Program} Program */
 /** @typedef {Pick<import('./build_device.js').Built, 'plan' | 'device' | 'program'>} On */
 
+// <check>
+/** Part of a run's work above which another backend, which has vectors and threads, is faster than kernels on the host. */
+const MOST_ON_HOST = 1 / 32;
+
+/** Whether the host would do little of a run, were this kernel left to it, too. */
+const isLittle = (/** @type {Program} */ { kernels, launches }, /** @type {number} */ added) => {
+  let [own, all] = [0, 0];
+  for (const { kernel } of launches) {
+    const { flops, bytes, reference } = at(kernels, kernel);
+    all += flops + bytes;
+    if (reference || kernel === added) own += flops + bytes;
+  }
+  return own <= all * MOST_ON_HOST;
+};
+// </check>
+
 /**
- * Gives a kernel its next source, which is not compiled yet.
+ * Gives a kernel its next source, which is not compiled yet, or the host in its place. It has no source for subgroups any more.
  * @param {On} on
  * @param {number} kernel
  * @returns {Promise<KernelFault['action'] | undefined>} undefined where none is left
  * @throws {import('../errors.js').ModelError} for a file that does not arrive
  */
-async function take({ plan, device, program }, kernel) {
+async function take({ plan, program }, kernel) {
   const one = at(program.kernels, kernel);
-  // <subgroups>
-  if (one.subgroups && device.features.includes('subgroups')) {
-    delete one.subgroups;
-    one.taken = 'without-subgroups';
-    return one.taken;
-  }
-  // </subgroups>
-  // <floats>
-  if (plan.floats && one.taken !== 'without-f16') {
-    const files = watchDownloads({ ...plan, signal: undefined }); // after the load, too, whose signal may be aborted
-    program.floats ??= await fetchJson(plan.floats, files).finally(files.end);
-    const source = program.floats?.[kernel];
-    if (source) {
-      one.source = unpackSource(source);
-      one.taken = 'without-f16';
-      return one.taken;
+  const files = watchDownloads({ ...plan, signal: undefined }); // after the load, too, whose signal may be aborted
+  try {
+    // <floats>
+    if (plan.floats && !one.taken) {
+      program.floats ??= await fetchJson(plan.floats, files);
+      const source = program.floats?.[kernel];
+      if (source) {
+        one.source = unpackSource(source);
+        one.taken = 'without-f16';
+        return one.taken;
+      }
     }
+    // </floats>
+    // <check>
+    if (plan.references && one.taken !== 'host' && (!plan.others || isLittle(program, kernel))) {
+      program.references ??= await fetchReferences(plan.references, files, true);
+      one.reference = program.references.get(kernel);
+      if (one.reference) {
+        one.taken = 'host';
+        delete one.norm; // what the GPU computes matters no more
+        return one.taken;
+      }
+    }
+    // </check>
+  } finally {
+    files.end();
   }
-  // </floats>
   return undefined;
+}
+
+/**
+ * Gives a kernel that is compiled and wrong the first of its other sources that is right.
+ * @param {On} on
+ * @param {number} kernel
+ * @returns {ReturnType<typeof take>}
+ */
+export async function replace(on, kernel) {
+  const action = await take(on, kernel);
+  if (!action || action === 'host') return action;
+  await on.device.compile(() => {}, [kernel]);
+  return (await tryKernels(on.device, on.program, [kernel])).failed.length ? replace(on, kernel) : action;
 }
 
 /**
@@ -48,15 +90,16 @@ async function take({ plan, device, program }, kernel) {
  * @param {On} on
  * @param {readonly KernelFault[]} faults
  */
-async function takeKnown(on, faults) {
-  const { kernels } = on.program;
+export async function takeKnown(on, faults) {
+  const { program } = on;
   for (const { kernel: name, nodes, action } of faults)
-    for (const [kernel, one] of kernels.entries()) {
-      const isOf = name === one.name && `${nodes}` === `${nodesOf(launchesOf(on.program, kernel))}`;
-      if (!isOf || action === 'other-backend') continue;
-      // Of a program that another device had before, it has been taken.
-      while (one.taken !== action && (await take(on, kernel)));
-    }
+    for (const [kernel, one] of program.kernels.entries())
+      if (
+        one.name === name &&
+        `${nodesOf(launchesOf(program, kernel))}` === `${nodes}` &&
+        action !== 'other-backend' &&
+        action !== 'without-subgroups'
+      )
+        // Of a program that another device had before, it has been taken.
+        while (one.taken !== action && (await take(on, kernel)));
 }
-
-export const others = { take, takeKnown };

@@ -1,10 +1,11 @@
 // A device that carries out launches one by one, on what the host has of each storage, and compares each result with a
 // reference: this result is what later launches find, so a launch is judged by itself.
 import { at, storageOf, valueAt } from '../device/device_program.js';
+import { keep, oneByOne, saturating } from '../device/run_on_host.js';
 import { UnsupportedError } from '../errors.js';
-import { toHalf, words } from '../values/convert.js';
+import { words } from '../values/convert.js';
 import { copyOf, elementOf } from '../values/dtypes.js';
-import { numbersIn, saturated } from '../values/halves.js';
+import { numbersIn } from '../values/halves.js';
 import { judge } from './judge_launch.js';
 
 /** @typedef {import('../values/convert.js').Words} Words */
@@ -12,7 +13,7 @@ import { judge } from './judge_launch.js';
 /** @typedef {import('../device/device_program.js').Program} Program */
 /** @typedef {import('../device/device_program.js').Started} Started */
 /** @typedef {import('../model.js').WrongKernel} WrongKernel */
-/** @typedef {import('./reference_kernels.js').Reference} Reference */
+/** @typedef {import('../device/reference_kernels.js').Reference} Reference */
 /**
  * @typedef {object} Findings
  * @property {Set<number>} compared kernels
@@ -147,36 +148,6 @@ function allocated(bytes, make) {
   }
 }
 
-/**
- * Reference whose finite results are in the range of float16, as devices store them.
- * @type {(reference: Reference) => Reference}
- */
-const saturating = (reference) => ({
-  ...reference,
-  compute(...given) {
-    const computed = reference.compute(...given);
-    computed.result.forEach((x, i) => {
-      computed.result[i] = saturated(x);
-    });
-    return computed;
-  },
-});
-
-/**
- * Puts the reference's elements into the storage of a launch's result; what is padding there, or was not written, stays.
- * @param {import('./reference_kernels.js').Computed} computed
- * @param {Words} target
- * @param {boolean} halves
- */
-function keep({ result, at: elementAt, places }, target, halves) {
-  for (let place = 0; place < places; place++) {
-    const element = elementAt(place);
-    if (element < 0) continue;
-    const x = Number(result[element]);
-    target[place] = halves ? toHalf(x) : x;
-  }
-}
-
 /** A pause in which the page does what waits, once the last one is long ago. */
 function turns() {
   let last = performance.now();
@@ -184,23 +155,5 @@ function turns() {
     if (performance.now() - last < TURN) return;
     await new Promise((resolve) => setTimeout(resolve));
     last = performance.now();
-  };
-}
-
-/** Carries out tasks in the order in which they come; one that fails stops none of those behind it. */
-function oneByOne() {
-  let last = Promise.resolve();
-  /**
-   * @template T
-   * @param {() => Promise<T>} task
-   * @returns {Promise<T>}
-   */
-  return (task) => {
-    const result = last.then(task);
-    last = result.then(
-      () => {},
-      () => {},
-    );
-    return result;
   };
 }

@@ -3,8 +3,8 @@ import { wordOf } from '../values/seeded_word.js';
 import { CONDITION } from './compare_outputs.js';
 
 /** @typedef {import('../values/convert.js').Words} Words */
-/** @typedef {import('./reference_kernels.js').Computed} Computed */
-/** @typedef {import('./reference_kernels.js').Reference} Reference */
+/** @typedef {import('../device/reference_kernels.js').Computed} Computed */
+/** @typedef {import('../device/reference_kernels.js').Reference} Reference */
 
 /** Floats from this on stand for infinity: drivers read the text of the largest float as such. */
 const HUGE = 1e30;

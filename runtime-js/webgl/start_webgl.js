@@ -13,6 +13,9 @@ import * as states from './webgl_state.js';
 // <states>
 import { webglStates } from './webgl_states.js';
 // </states>
+// <check>
+import { readStorage } from './webgl_storage.js';
+// </check>
 import { timeLaunches } from './webgl_time.js';
 import { upload, wholeRows, wordsOf } from './webgl_transfer.js';
 import { prepareTrial } from './webgl_trial.js';
@@ -87,6 +90,9 @@ function deviceOf(state, layers, facts) {
     // <trials>
     tryLaunch: (...trial) => tryLaunch(state, ...trial),
     // </trials>
+    // <check>
+    readStorage: (storage) => readStorage(state, storage),
+    // </check>
     async time(launches, repeat) {
       const draw = drawer(state);
       const timed = launches.map(({ number, scalars }) => ({ prepared: at(state.prepared, number), scalars }));

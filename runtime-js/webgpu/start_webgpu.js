@@ -8,6 +8,9 @@ import { getDevice } from './webgpu_device.js';
 import { createSegment, readMapped } from './webgpu_launch.js';
 import { createPainter } from './webgpu_picture.js';
 import { bufferOf, createState, createStorages, STORAGE_USAGE, submit } from './webgpu_state.js';
+// <check>
+import { readStorage } from './webgpu_storage.js';
+// </check>
 import { timeLaunches } from './webgpu_time.js';
 import { prepareTrial } from './webgpu_trial.js';
 // <trials>
@@ -63,6 +66,9 @@ function deviceOf(state, facts, dispose) {
     // <trials>
     tryLaunch: (...trial) => tryLaunch(state, ...trial),
     // </trials>
+    // <check>
+    readStorage: (storage) => readStorage(state, storage),
+    // </check>
     segment: (reads) => createSegment(state, reads),
     write: (value, data) => device.queue.writeBuffer(bufferOf(state, value), 0, data),
     draw: (value, source, picture) => painter.draw(source, bufferOf(state, value), picture),

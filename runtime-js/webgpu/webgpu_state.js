@@ -64,7 +64,7 @@ export async function createStorages(state) {
 }
 
 /**
- * @param {State} state
+ * @param {Pick<State, 'device' | 'buffers'>} state
  * @param {number} size bytes
  * @param {GPUBufferUsageFlags} usage
  */

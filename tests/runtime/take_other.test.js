@@ -2,20 +2,30 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
-import { others } from '../../runtime-js/device/take_other.js';
+import { replace, takeKnown } from '../../runtime-js/device/take_other.js';
 
 const floats = JSON.stringify({ 0: 'floats' });
 const sha256 = createHash('sha256').update(floats).digest('hex');
 
-/** @param {string[]} features of the device @param {string} url of the sources in float32 */
-const on = (features, url) => ({
-  plan: { floats: { url, bytes: floats.length, sha256 } },
-  device: { features },
-  program: {
-    kernels: ['sum', 'sum', 'max'].map((name) => ({ name, source: 'halves', subgroups: 'subgroups' })),
-    launches: [0, 1, 2].map((kernel) => ({ kernel, nodes: [`Node_${kernel}`], arguments: [] })),
-  },
-});
+/** @param {string} url of the sources in float32 @param {string[]} right sources; the result of others is off */
+const on = (url, right) => {
+  const program = {
+    kernels: ['sum', 'sum', 'max'].map((name) => ({
+      ...{ name, source: 'halves', flops: 1e6, bytes: 0, norm: 0, sum: 2e4 },
+    })),
+    launches: [0, 1, 2].map((kernel) => ({ kernel, nodes: [`Node_${kernel}`], arguments: [0] })),
+    storages: [{ dtype: 'float32', bytes: 4 }],
+    values: [{ storage: 0, dtype: 'float32', length: 1 }],
+    constants: [],
+  };
+  const compiled = [];
+  const device = {
+    compile: async (_, [kernel]) => compiled.push(program.kernels[kernel].source),
+    // Where there is no memory for a launch, nothing is said of the kernel.
+    tryLaunch: async ({ kernel }) => (right.includes(program.kernels[kernel].source) ? undefined : new ArrayBuffer(4)),
+  };
+  return { compiled, program, device, plan: { floats: { url, bytes: floats.length, sha256 } } };
+};
 
 test('sources that take the place of wrong ones', async (t) => {
   const server = createServer((_, answer) => answer.end(floats)).listen(0);
@@ -23,32 +33,39 @@ test('sources that take the place of wrong ones', async (t) => {
   t.after(() => server.close());
   const url = `http://localhost:${server.address().port}/`;
 
-  await t.test('in their order, as far as the device and the kernel have them', async () => {
-    const all = on(['subgroups'], url);
-    assert.equal(await others.take(all, 0), 'without-subgroups');
-    assert.deepEqual(all.program.kernels[0], { name: 'sum', source: 'halves', taken: 'without-subgroups' });
-    assert.equal(await others.take(all, 0), 'without-f16');
-    assert.equal(all.program.kernels[0].source, 'floats');
-    assert.equal(await others.take(all, 0), undefined);
-    assert.equal(await others.take(all, 1), 'without-subgroups');
-    assert.equal(await others.take(all, 1), undefined);
-    assert.equal(await others.take(on([], url), 0), 'without-f16');
+  await t.test('as far as a kernel has one', async () => {
+    const all = on(url, ['floats']);
+    assert.equal(await replace(all, 0), 'without-f16');
+    assert.equal(await replace(all, 1), undefined);
+    assert.deepEqual(all.compiled, ['floats']);
+    assert.equal(await replace(on(url, []), 0), undefined);
   });
 
   await t.test('those that were right before, once for each program', async () => {
-    const all = on(['subgroups'], url);
+    const all = on(url, []);
     const fault = (name, kernel, action) => ({ kernel: name, nodes: [`Node_${kernel}`], action });
-    const faults = [
-      fault('sum', 0, 'without-f16'),
-      fault('max', 2, 'without-subgroups'),
-      fault('sum', 1, 'other-backend'),
-    ];
     for (let device = 0; device < 2; device++) {
-      await others.takeKnown(all, faults);
+      await takeKnown(all, [fault('sum', 0, 'without-f16'), fault('sum', 1, 'other-backend')]);
       assert.deepEqual(
-        all.program.kernels.map(({ source, subgroups }) => subgroups ?? source),
-        ['floats', 'subgroups', 'halves'],
+        all.program.kernels.map(({ source }) => source),
+        ['floats', 'halves', 'halves'],
       );
     }
+  });
+
+  await t.test('the host where it has little to do, or no other backend could take its place', async () => {
+    const reference = { tolerance: 0 };
+    const taken = async (flops, others) => {
+      const all = on(url, []);
+      Object.assign(all.plan, { references: {}, others });
+      all.program.references = new Map([[0, reference]]);
+      Object.assign(all.program.kernels[0], { flops });
+      const action = await replace(all, 0);
+      return [action, all.program.kernels[0].reference, await replace(all, 1)];
+    };
+    const host = ['host', reference, undefined];
+    assert.deepEqual(await taken(6e4, true), host);
+    assert.deepEqual(await taken(7e4, true), [undefined, undefined, undefined]);
+    assert.deepEqual(await taken(7e4, false), host);
   });
 });

@@ -1,13 +1,13 @@
-// Kernels of a GPU's program as functions of WebAssembly, by which launches are compared.
+// Kernels of a GPU's program as functions of WebAssembly, by which launches are compared, or replaced.
 
-import { arrange } from '../device/arrange.js';
 import { trapped } from '../errors.js';
 import { fetchFile } from '../fetch/fetch_file.js';
 import { words } from '../values/convert.js';
 import { lengthOf } from '../values/dtypes.js';
 import { allocate, compile } from '../wasm/wasm_module.js';
+import { arrange } from './arrange.js';
 
-/** @typedef {import('../device/arrange.js').StridedDimension} StridedDimension */
+/** @typedef {import('./arrange.js').StridedDimension} StridedDimension */
 /** @typedef {import('../values/convert.js').Words} Words */
 /**
  * @typedef {object} Argument ReferenceArgument of compiler/program/references.py.
@@ -45,12 +45,13 @@ const UNTOUCHED = 0x7fa5c3d1;
  * The references of a program, by kernel.
  * @param {import('../fetch/fetch_file.js').FileSpec} file
  * @param {import('../fetch/watch_downloads.js').Downloads} downloads
+ * @param {boolean} [often] they are called again and again, so they keep the orders of their arguments
  * @returns {Promise<Map<number, Reference>>}
  */
-export async function fetchReferences(file, downloads) {
+export async function fetchReferences(file, downloads, often) {
   const code = new Uint8Array(file.bytes);
   await fetchFile(file, code, () => {}, downloads);
-  const module = await compile(code, file.url, 'for the kernels that are compared');
+  const module = await compile(code, file.url, 'for kernels that a GPU may compute wrongly');
   const [section] = WebAssembly.Module.customSections(module, 'references');
   /** @type {{ pages: number, arena: number, kernels: Entry[] }} */
   const { pages, arena, kernels } = JSON.parse(new TextDecoder().decode(section));
@@ -60,7 +61,7 @@ export async function fetchReferences(file, downloads) {
   return new Map(
     kernels.map((entry, number) => {
       const call = () => exports[`segment_${number}`]?.(arena, arena);
-      return [entry.kernel, referenceOf(entry, memory, arena, call)];
+      return [entry.kernel, referenceOf(entry, memory, arena, call, often)];
     }),
   );
 }
@@ -70,14 +71,24 @@ export async function fetchReferences(file, downloads) {
  * @param {WebAssembly.Memory} memory
  * @param {number} arena
  * @param {() => void} call
+ * @param {boolean} [often]
  * @returns {Reference}
  */
-function referenceOf({ arguments: list, scalars: offsets = [], tolerance = 0, accumulates }, memory, arena, call) {
+function referenceOf(
+  { arguments: list, scalars: offsets = [], tolerance = 0, accumulates },
+  memory,
+  arena,
+  call,
+  often,
+) {
+  /** @type {ReturnType<typeof orderOf>[] | undefined} */
+  let kept;
   const room = (/** @type {Argument} */ { dtype, size, offset }) => words(dtype, size, memory.buffer, arena + offset);
   return {
     tolerance,
     compute(numbers, scalars) {
-      const orders = list.map(orderOf);
+      const orders = kept ?? list.map(orderOf);
+      if (often) kept = orders;
       list.forEach((argument, i) => {
         const own = room(argument);
         const isResult = i === list.length - 1;
