@@ -185,8 +185,8 @@ class HostFunction(ExpressionWriter):
         for launch, loop in zip(launches, loops, strict=True):
             passed = self.arguments(launch)
             arguments += [passed[field] for field in loop.fields]
-        names = line_comment(", ".join(launch.name for launch in launches))
-        self.emit(f"call void @{join_loops(loops, self.module)}({', '.join(arguments)})  ; {names}")
+        names, name = ", ".join(launch.name for launch in launches), join_loops(loops, self.module)
+        self.emit(f"call void @{name}({', '.join(arguments)})  ; {line_comment(names)}")
 
     def one_of(self, launches: Sequence[Launch]) -> None:
         """The launch with the number that is passed."""
