@@ -172,7 +172,7 @@ def _is_broadcast(v: Value) -> bool:
 def _of_operator(node: Node) -> _Attention | None:
     """The attention that a node is; None where it has a past, or a query depends on its place."""
     heads_of, bias = _OPERATORS[node.op]
-    query, key, value, *others = node.inputs
+    query, key, value, *others = (*node.inputs, None, None)
     read = {i for i, v in enumerate(node.inputs) if v is not None}
     whole = query is not None and key is not None and value is not None and max(read) <= bias
     mask = others[1] if bias == 5 and len(others) > 1 else None

@@ -279,6 +279,14 @@ def causal() -> onnx.ModelProto:
     return model([node("Attention", ["q", "k", "v"], ["y"], is_causal=1)], shape, ["y"], opset=23)
 
 
+def packed() -> onnx.ModelProto:
+    """Queries, keys and values in one input."""
+    inputs = {"x": [1, 40, 2, 3, 4]}
+    return model(
+        [node("MultiHeadAttention", ["x"], ["y"], domain="com.microsoft", num_heads=2)], inputs, ["y"], **CONTRIB
+    )
+
+
 def with_past() -> onnx.ModelProto:
     inputs = {"q": [1, 40, 4], "k": [1, 40, 4], "v": [1, 40, 4], "pk": [1, 1, 3, 4], "pv": [1, 1, 3, 4]}
     attributes = {"domain": "com.microsoft", "num_heads": 1}
@@ -297,6 +305,7 @@ def with_past() -> onnx.ModelProto:
         values_of_queries,
         flattened,
         causal,
+        packed,
         with_past,
     ],
     ids=lambda f: f.__name__,
