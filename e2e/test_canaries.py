@@ -202,18 +202,23 @@ def test_without_a_database_each_visit_tries(page: Page, site: Site, backend: st
     assert value(page, LOAD, {"worker": False})[0]["backend"] == backend
 
 
+def visit_twice(page: Page, action: str) -> None:
+    """Results are right, by a source that is compiled beside the others on the first visit, and in their place then."""
+    failed = [{**MULTIPLY, "action": action}]
+    for visit in range(2):
+        page.evaluate("() => { compiled = 0; }")
+        info, output = value(page, LOAD, {"worker": False, "canaries": "all"})
+        assert (output, info["canaries"]) == (expected(2), {"checked": 3, "skipped": 0, "failed": failed})
+        assert page.evaluate("compiled") == (3 if visit else 4)
+
+
 def test_the_source_without_subgroups_takes_its_place(page: Page, site: Site) -> None:
     """And is compiled at once on the next visit."""
     warnings = open_anew(page, site, "subgroups", "webgpu")
     if not page.evaluate(HAS_FEATURE, "subgroups"):
         pytest.skip("this browser's WebGPU has no subgroups on this machine")
     page.evaluate(DAMAGE, ["", ""])
-    failed = [{**MULTIPLY, "action": "without-subgroups"}]
-    for visit in range(2):
-        page.evaluate("() => { compiled = 0; }")
-        info, output = value(page, LOAD, {"worker": False, "canaries": "all"})
-        assert (output, info["canaries"]) == (expected(2), {"checked": 3, "skipped": 0, "failed": failed})
-        assert page.evaluate("compiled") == (3 if visit else 4)
+    visit_twice(page, "without-subgroups")
     (warning,) = warnings
     assert warning.endswith(", by kernel multiply (nodes: Mul_0)")
 
@@ -226,12 +231,7 @@ def test_the_source_in_float32_takes_its_place(page: Page, site: Site) -> None:
     page.evaluate(DAMAGE, ["", ""])
     right = value(page, LOAD, {"worker": False, "canaries": False})[0]
     assert ("canaries" in right, "floats" in asked) == (False, False)
-    failed = [{**MULTIPLY, "action": "without-f16"}]
-    for visit in range(2):
-        page.evaluate("() => { compiled = 0; }")
-        info, output = value(page, LOAD, {"worker": False, "canaries": "all"})
-        assert (output, info["canaries"]) == (expected(2), {"checked": 3, "skipped": 0, "failed": failed})
-        assert page.evaluate("compiled") == (3 if visit else 4)
+    visit_twice(page, "without-f16")
     assert asked.count("floats") == 2
     (warning,) = warnings
     assert warning.endswith(", by kernel multiply (nodes: Mul_0)")

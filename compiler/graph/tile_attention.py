@@ -91,14 +91,16 @@ def _attentions(graph: Graph) -> list[_Attention]:
     consumers, results = graph.consumers(), frozenset(graph.results)
     places = {node: i for i, node in enumerate(graph.nodes)}
     producers = graph.producers()
-    found = []
+    found: list[_Attention] = []
+    taken: set[Node] = set()
     for node in graph.nodes:
         if node.op == "MatMul":
             attention = _of_products(node, producers, consumers, results, places)
         else:
             attention = _of_operator(node) if node.op in _OPERATORS else None
-        if attention is not None and _is_large(graph, attention):
+        if attention is not None and _is_large(graph, attention) and taken.isdisjoint(attention.nodes):
             found.append(attention)
+            taken.update(attention.nodes)  # the last product of one may have the scores of another
     return found
 
 
@@ -141,10 +143,15 @@ def _of_products(
     if not all(_has_rows(v, queries) or _is_broadcast(v) for v in outside):
         return None
     by_rows = tuple(v for v in outside if _has_rows(v, queries))
-    if any(node.op == "MatMul" and node.inputs[1] in by_rows for node in nodes):
+    if not all(_has_matrices(node) and node.inputs[1] not in by_rows for node in nodes if node.op == "MatMul"):
         return None
     size = max(prod(capacities(v.shape)) * v.dtype.bytes for v in own - {result} if v is not None)
     return _Attention(tuple(sorted(nodes, key=lambda n: places[n])), queries, weights.shape[-1], size, by_rows)
+
+
+def _has_matrices(product: Node) -> bool:
+    """Whether rows of the result are rows of the first operand: of vectors they are not."""
+    return all(v is not None and len(v.shape) >= 2 for v in product.inputs)
 
 
 def _keeps_rows(node: Node) -> bool:
@@ -172,19 +179,16 @@ def _is_broadcast(v: Value) -> bool:
 def _of_operator(node: Node) -> _Attention | None:
     """The attention that a node is; None where it has a past, or a query depends on its place."""
     heads_of, bias = _OPERATORS[node.op]
-    query, key, value, *others = (*node.inputs, None, None)
-    read = {i for i, v in enumerate(node.inputs) if v is not None}
-    whole = query is not None and key is not None and value is not None and max(read) <= bias
-    mask = others[1] if bias == 5 and len(others) > 1 else None
+    given = {i: v for i, v in enumerate(node.inputs) if v is not None}
     is_free = all(node.attributes.get(a, default) == default for a, default in _OF_PLACES.items())
-    if not whole or not is_free or any(node.outputs[1:]) or (mask is not None and len(mask.shape) > 2):
+    if not {0, 1, 2} <= given.keys() or max(given) > bias or not is_free or any(node.outputs[1:]):
         return None
-    assert query is not None
-    assert key is not None
+    query, key, added, mask = given[0], given[1], given.get(bias), given.get(4)
     queries, keys, batch = query.shape[-2], key.shape[-2], query.shape[0]
     heads = query.shape[1] if len(query.shape) == 4 else node.attributes.get(heads_of, 0)
-    added = node.inputs[bias] if bias in read else None
-    if not isinstance(heads, int) or len(key.shape) != len(query.shape) or query in (key, value, mask):
+    if not isinstance(heads, int) or len(key.shape) != len(query.shape) or [*given.values()].count(query) > 1:
+        return None
+    if mask is not None and len(mask.shape) > 2:
         return None
     if added is not None and not (_has_rows(added, queries) or _is_broadcast(added)):
         return None
