@@ -28,7 +28,10 @@ Record = Callable[[Node, tuple[Tensor, ...]], None]
 
 
 Refuse = Callable[[Node, Tensor, str], None]
-"""Receives each operator outside of regions that may end a run with an error, as `Call.refusals` has it."""
+"""Receives each node that may end a run with an error, as `Call.refusals` has it; of one in a region the flag is a
+result of the node around that."""
+
+Flags = list[tuple[Tensor, str]]
 
 
 def ignore(*_: object) -> None:
@@ -83,9 +86,9 @@ def define(
         with definition(node.name, node.sizes):
             return define(node, tensors, record, refuse=refuse, types_only=types_only, begun=True)
     if node.op == "If":
-        results = _define_if(node, tensors, record, types_only=types_only)
+        results = _define_if(node, tensors, record, refuse, types_only=types_only)
     elif node.op == "Loop":
-        results = _define_loop(node, tensors, record)
+        results = _define_loop(node, tensors, record, refuse)
     else:
         results = _define_operator(node, tensors, refuse)
     # A result that another one reads stays the same object.
@@ -138,21 +141,29 @@ def _define_operator(node: Node, tensors: Mapping[Value, Tensor], refuse: Refuse
 
 def _define_region(
     region: Graph, inputs: Sequence[Tensor], tensors: Mapping[Value, Tensor], record: Record
-) -> list[Tensor]:
-    """The tensors of a region's outputs."""
+) -> tuple[list[Tensor], Flags]:
+    """The tensors of a region's outputs, and the flags of nodes that refuse runs."""
     own = {v: tensors[v] for v in region.captured} | dict(zip(region.inputs, inputs, strict=True))
     add_constants(region, own)
+    flags: Flags = []
+
+    def refuse(node: Node, flag: Tensor, text: str) -> None:
+        record(node, (flag,))
+        flags.append((flag, text))
+
     for node in region.nodes:
-        for value, t in zip(node.outputs, define(node, own, record), strict=False):
+        for value, t in zip(node.outputs, define(node, own, record, refuse=refuse), strict=False):
             if value is not None:
                 own[value] = t
-    return [own[v] for v in region.outputs]
+    return [own[v] for v in region.outputs], flags
 
 
-def _define_if(node: Node, tensors: Mapping[Value, Tensor], record: Record, *, types_only: bool) -> tuple[Tensor, ...]:
+def _define_if(
+    node: Node, tensors: Mapping[Value, Tensor], record: Record, refuse: Refuse, *, types_only: bool
+) -> tuple[Tensor, ...]:
     (condition,) = (tensors[v] for v in node.inputs if v is not None)
-    then, otherwise = (
-        [tensor_of(v) for v in region.outputs] if types_only else _define_region(region, (), tensors, record)
+    (then, of_then), (otherwise, of_otherwise) = (
+        ([tensor_of(v) for v in region.outputs], []) if types_only else _define_region(region, (), tensors, record)
         for region in node.regions
     )
     if (refused := is_refused(node)) is not None:
@@ -164,7 +175,15 @@ def _define_if(node: Node, tensors: Mapping[Value, Tensor], record: Record, *, t
                 "for one output; give them one rank and type, or fix what the condition depends on"
             )
     captured = [tensors[v] for v in node.reads]
-    return tuple(branch(node.name, condition, then, otherwise, [*captured, *_measuring(captured)]))
+    # Where one side runs, no node of the other refuses.
+    count, flags = len(then), [*of_then, *of_otherwise]
+    none = [compute(f"{node.name}.fits{i}", (1,), (), lambda _: Const(0)) for i in range(len(flags))]
+    then = [*then, *(t for t, _ in of_then), *none[len(of_then) :]]
+    otherwise = [*otherwise, *none[: len(of_then)], *(t for t, _ in of_otherwise)]
+    results = branch(node.name, condition, then, otherwise, [*captured, *_measuring(captured)])
+    for flag, (_, text) in zip(results[count:], flags, strict=True):
+        refuse(node, flag, text)
+    return tuple(results[:count])
 
 
 def _measuring(tensors: Sequence[Tensor]) -> list[Tensor]:
@@ -201,7 +220,7 @@ def _with_refusal(
     return (other, fitting) if refused == 0 else (fitting, other)
 
 
-def _define_loop(node: Node, tensors: Mapping[Value, Tensor], record: Record) -> tuple[Tensor, ...]:
+def _define_loop(node: Node, tensors: Mapping[Value, Tensor], record: Record, refuse: Refuse) -> tuple[Tensor, ...]:
     (body,) = node.regions
     trips, condition, *starts = (None if v is None else tensors[v] for v in node.inputs)
     conditional = condition is not None
@@ -212,9 +231,11 @@ def _define_loop(node: Node, tensors: Mapping[Value, Tensor], record: Record) ->
     shapes = [_inside(t.shape, v.shape, counter) for t, v in zip(carried, body.inputs[1:], strict=True)]
     grows = not all(_same(t.shape, shape) for t, shape in zip(carried, shapes, strict=True))
     stacks = len(body.outputs) > len(carried)
+    flags: Flags = []
 
     def region(_: Scalar, inside: Sequence[Tensor]) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
-        results = _define_region(body, [tensor_of(body.inputs[0]), *inside[: len(carried)]], tensors, record)
+        results, own = _define_region(body, [tensor_of(body.inputs[0]), *inside[: len(carried)]], tensors, record)
+        flags.extend(own)
         nexts, rows = results[: len(carried)], results[len(carried) :]
         for a, shape, b in zip(carried, shapes, nexts, strict=True):
             if most != 0 and (a.dtype != b.dtype or not _same(after(shape, counter, counter + 1), b.shape)):
@@ -236,7 +257,12 @@ def _define_loop(node: Node, tensors: Mapping[Value, Tensor], record: Record) ->
         condition=0 if conditional else None,
         counter=counter,
         shapes=[*shapes, *(() for _ in counts)],
+        latches=lambda: [t for t, _ in flags],
     )
+    latched = finals[len(carried) + len(counts) :]
+    for flag, (_, text) in zip(latched, flags, strict=False):  # a loop without an iteration has none
+        refuse(node, flag, text)
+    finals = finals[: len(carried) + len(counts)]
     if counts:
         ran = computed_size(f"{node.name}.ran", capacity(most) + 1, finals[-1])
         rows = [replace(t, sizes=(ran, *t.shape[1:])) for t in rows]

@@ -280,7 +280,7 @@ class Call:
 
     def refuse_where(self, wrong: Expr, reads: Sequence[Tensor], reason: str) -> None:
         """A run ends with an error where `wrong`, a bool computed from `reads`, is true: operands are invalid that are
-        known at run time only. A node within a region raises none."""
+        known at run time only. Of a node within a region that counts in runs and iterations that carry it out."""
         flag = compute(f"{self.name}.refused{len(self.refusals) or ''}", (1,), tuple(reads), lambda _: wrong.cast(I32))
         text = f"{self.op} (node {self.name!r}): {reason}; check the inputs of the model that decide it"
         self.refusals.append((flag, text))

@@ -25,12 +25,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from ..ir.construct import all_of
+import numpy as np
+
+from ..dtypes import I32
+from ..ir.construct import all_of, maximum
 from ..ir.nodes import Const, Expr, Scalar
 from ..ir.rewrite import substitute
 from ..ir.sizes import Size, capacities, capacity, counter_of, equal, larger, least, number, shown, size
 from .computed_sizes import computed_size
-from .tensor import Tensor, compute, placeholder
+from .tensor import Tensor, compute, constant, placeholder
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -96,12 +99,14 @@ def loop(
     condition: int | None = None,
     counter: Scalar | None = None,
     shapes: Sequence[Sequence[Size]] | None = None,
+    latches: Callable[[], Sequence[Tensor]] = tuple,
 ) -> tuple[list[Tensor], list[Tensor]]:
     """The carried values after a loop of `trips` iterations, which begin as `starts`, and its rows, each stacked along
     a new first dimension of `trips`. The counter is a new scalar where none is given; `condition` is the index of a
     carried bool that has to hold for an iteration. `shapes` are those of what is carried before each iteration, by the
-    counter, where they are not all those of `starts`: they may grow. Raises TypeError where the body gives other shapes
-    or dtypes, or another number of values."""
+    counter, where they are not all those of `starts`: they may grow. `latches`, called after the body, are its int32
+    [1] of which the largest over all iterations, and 0, is a result behind the carried values. Raises TypeError where
+    the body gives other shapes or dtypes, or another number of values."""
     if counter is None:
         counter = counter_of(f"{name}.t", trips)
     shapes = [t.shape for t in starts] if shapes is None else shapes
@@ -117,6 +122,12 @@ def loop(
             compute(f"{name}.rows{i}", (0, *t.shape), (), lambda *_, t=t: Const(0).cast(t.dtype))
             for i, t in enumerate(rows)
         ]
+    for t in latches():
+        before = placeholder(f"{name}.carried{len(inside)}", (1,), I32)
+        inside.append(before)
+        starts = [*starts, constant(f"{t.name}.none", np.zeros(1, np.int32))]
+        shapes, extents = [*shapes, (1,)], [*extents, (1,)]
+        nexts = [*nexts, compute(f"{t.name}.latched", (1,), (before, t), lambda i, a=before, b=t: maximum(a[i], b[i]))]
     _check_carried(name, nexts, [replace(t, sizes=after(t.shape, counter, counter + 1)) for t in inside])
     starts = [_filled(f"{name}.start{i}", t, n) for i, (t, n) in enumerate(zip(starts, extents, strict=True))]
     # The memory of a carried value is that of its start, and of the next one: each is a tensor of its own.
