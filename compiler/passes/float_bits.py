@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..dtypes import F32, F64, I32
+from ..dtypes import F32, I32
 from ..ir.nodes import Bitcast, Expr
 from .math_functions import Num
 
@@ -28,13 +28,3 @@ def round_to_half(x: Num) -> Num:
     rounded = (size < 0x38800000).where(small, normal, size)
     beyond = (size.of(INFINITY) < size).where(0x7FC00000, INFINITY, size)
     return (size.of(HALF_OVERFLOW) < size).where(beyond, rounded, size).op("or", sign).bits(F32)
-
-
-def round_to_odd(x: Num) -> Num:
-    """Float64 `x` as the float32 next to it towards 0, with its last bit set where that is not `x`: to fewer bits this
-    rounds as `x` does (Boldo and Melquiond, Emulation of FMA and correctly rounded sums, 2008). NaN stays."""
-    near = x.cast(F32)
-    wide, bits = near.cast(F64), near.bits(I32)
-    towards_zero = (x.abs() < wide.abs()).where(bits - 1, bits, bits)
-    inexact = (wide < x) | (x < wide)
-    return inexact.where(towards_zero.op("or", 1), bits, bits).bits(F32)

@@ -8,7 +8,8 @@ from ..dtypes import F16, F32, F64, I32, U16
 from ..ir.lanes import Splat, lanes_of
 from ..ir.nodes import Bitcast, Cast, Const, Expr, Kernel, Node, Select
 from ..ir.rewrite import rewrite
-from .float_bits import round_to_half, round_to_odd
+from ..ir.round_to_odd import round_to_odd
+from .float_bits import round_to_half
 from .math_functions import Num
 
 
@@ -40,7 +41,7 @@ def lower_float16(kernel: Kernel) -> Kernel:
 def _single(a: Expr) -> Expr:
     """A float32 that rounds to the same float16: integers of more than 24 bits are beyond all of these."""
     if a.dtype == F64:
-        return round_to_odd(Num(a, lanes_of(a))).e
+        return round_to_odd(a)
     return a if a.dtype == F32 else Cast(F32, a)
 
 

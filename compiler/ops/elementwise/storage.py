@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...dtypes import F32, I32, STORAGE_TYPES, U16, U32, FloatFormat, StorageType
+from ...dtypes import F32, F64, I32, STORAGE_TYPES, U16, U32, FloatFormat, StorageType
 from ...ir.construct import maximum, minimum, select, unary
 from ...ir.nodes import Bitcast, Const, Expr, binary, expr
+from ...ir.round_to_odd import round_to_odd
 from ...tensor import Tensor, compute, constant
 from ..call import Call
 from ..movement.reshaping import reshaped
@@ -78,9 +79,10 @@ def stored_as(x: Expr, stored: StorageType, *, saturate: bool = True, mode: str 
     one they are it, or without `saturate` infinite or NaN. `mode` is that of powers of two."""
     if stored.format is None:
         return _signed(x.cast(I32), stored).cast(stored.held)
+    single = round_to_odd(x) if x.dtype == F64 else x.cast(F32)
     if not stored.format.mantissa:
-        return _power_of_two(x.cast(F32), saturate=saturate, mode=mode)
-    return _rounded(x.cast(F32), stored.format, saturate=saturate and stored.bits < 16)
+        return _power_of_two(single, saturate=saturate, mode=mode)
+    return _rounded(single, stored.format, saturate=saturate and stored.bits < 16)
 
 
 def saturated(x: Expr, stored: StorageType) -> Expr:
