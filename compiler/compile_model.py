@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
@@ -17,6 +18,7 @@ from .driver.given_options import BundleOptions, ModelOptions, model_options, op
 from .driver.model_files import Models, TorchModel, exported, model_file, model_files
 from .driver.optimise_model import import_graph, optimise_model
 from .driver.options import ACTIVATIONS, Options
+from .driver.report_data import Report, with_files
 from .driver.run_remote import PREFIX, compile_remote, parse_remote
 from .driver.targets import TARGETS as TABLE
 from .driver.targets import bundled_targets
@@ -29,6 +31,7 @@ from .pictures.formats import FORMATS, FormatLike
 from .pictures.taking_pictures import TakingPictures
 from .sounds.formats import SOUNDS, SoundLike
 from .system.cache import open_cache
+from .system.put_files import OutputFile
 from .system.watch_limits import within
 from .tokenizers.encode import TakingText
 
@@ -39,7 +42,6 @@ if TYPE_CHECKING:
     from .bundle import Manifest
     from .driver.build_functions import Function
     from .driver.compile_target import CompiledModel
-    from .driver.report_data import Report
     from .driver.run_remote import RemoteModel
     from .quantization.result import Quantization
 
@@ -279,27 +281,29 @@ def build_bundle(
 
 
 def _write_bundle(model: Path, out: Path, options: Options, phase: Phase) -> Manifest:
-    check_free(out, BUNDLE, force=options.force)
+    check_free(out, BUNDLE, force=options.force, others=options.outputs)
     built = build_files(model, options, phase)
-    built.report.files = write_folder(built.files, out, BUNDLE, force=options.force)
-    _write_report(built.report, options)
+    others = with_files(built.report, partial(_page, options))
+    write_folder(built.files, out, BUNDLE, force=options.force, others=others)
     return built.manifest
 
 
 def _write_functions(functions: Sequence[Function], out: Path, phase: Phase) -> dict[str, Manifest]:
     from .driver.build_functions import build_functions
 
-    built = build_functions(functions, out, phase, lambda _: None)
-    for function in functions:
-        _write_report(built.reports[function.name], function.options)
-    return built.manifests
+    def page(function: Function, report: Report) -> list[OutputFile]:
+        return _page(function.options, report)
+
+    return build_functions(functions, out, phase, lambda _: None, page).manifests
 
 
-def _write_report(report: Report, options: Options) -> None:
-    if options.report is not None:
-        from .report.write_page import write_page
+def _page(options: Options, report: Report) -> list[OutputFile]:
+    """The page that the options want of a report."""
+    if options.report is None:
+        return []
+    from .report.make_page import make_page
 
-        write_page(report, options, options.report)
+    return [OutputFile("--report", options.report, make_page(report, options).encode())]
 
 
 @forgetting()

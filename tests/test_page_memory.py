@@ -18,6 +18,7 @@ from webnn_compile.driver.limit_memory import ARRIVING
 from webnn_compile.driver.options import Options
 from webnn_compile.errors import InputError
 from webnn_compile.program.count_products import count_products
+from webnn_compile.quantization.settings import QuantizeOptions, parse_weights
 
 RANDOM = np.random.default_rng(0)
 
@@ -157,6 +158,20 @@ def test_what_weights_exceed_is_refused_before_kernels_are_compiled(path: Path, 
     with pytest.raises(InputError, match=rf"--page-memory 2\.0 MB: on {target} the model takes at least"):
         build_files(path, Options(targets=(target,), page_memory=2_000_000), phases.append)
     assert not [phase for phase in phases if not phase.startswith(("import", "optimise"))]
+
+
+@pytest.mark.parametrize("weights", ["int8", "int4"])
+def test_a_model_that_is_quantised_is_not_to_be_quantised(tmp_path: Path, weights: str) -> None:
+    constants = {"w": RANDOM.standard_normal((512, 512)).astype(np.float32)}
+    path = tmp_path / "dense.onnx"
+    onnx.save(model([node("MatMul", ["x", "w"], ["y"])], {"x": [1, 512]}, ["y"], constants), path)
+    advice = r"quantise the model \(--quantize int8\), or leave the target out"
+    options = Options(targets=("wasm",), page_memory=1000)
+    with pytest.raises(InputError, match=advice):
+        build_files(path, options, lambda _: None)
+    quantize = QuantizeOptions(parse_weights(weights))
+    with pytest.raises(InputError, match=r"most` of a --picture's format\), or leave the target out"):
+        build_files(path, replace(options, quantize=quantize), lambda _: None)
 
 
 def test_it_is_for_bundles(path: Path, tmp_path: Path) -> None:

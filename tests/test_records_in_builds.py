@@ -270,6 +270,10 @@ def test_records_for_a_device(path: Path, tmp_path: Path) -> None:
 def test_options_that_cannot_work(path: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--for-device X chooses among records: give --records, too"):
         Options(for_device="X").check()
+    (tmp_path / "empty").write_text("\n")
+    result = CliRunner().invoke(main, [str(path), "--out", str(tmp_path / "b"), "--records", str(tmp_path / "empty")])
+    assert result.exit_code == 2
+    assert "/empty: the file is empty; measure with webnn-tune first, or leave it out" in result.output
     result = CliRunner().invoke(main, [str(path), "--out", str(tmp_path / "b"), "--records", str(tmp_path / "none")])
     assert result.exit_code == 2
     assert "No such file or directory; give a file of webnn-tune" in result.output

@@ -14,7 +14,7 @@ from .artifact import (
     WasmArtifact,
 )
 from .files import BundleFile
-from .folder import FolderKind, WrittenFile, check_free, write_folder
+from .folder import FolderKind, Others, WrittenFile, check_free, write_folder
 from .functions import BundledFunction, check_function_names, check_functions_packaging, function_name, write_functions
 from .manifest import SHARD_BYTES, Manifest, make_manifest
 from .packaging import ESM, FORMATS, Packaging
@@ -43,6 +43,7 @@ __all__ = [
     "KernelInfo",
     "Manifest",
     "MemoryLayout",
+    "Others",
     "Packaging",
     "TensorSpec",
     "TextPackage",

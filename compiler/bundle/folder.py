@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import InputError
+from ..system.put_files import OutputFile, putting_files
 from .files import BundleFile, Kind
 
 _FRESH = ".new"
@@ -36,21 +37,37 @@ class FolderKind:
     foreign: Callable[[Path], list[str]]
 
 
-def write_folder(files: Sequence[BundleFile], out: Path, kind: FolderKind, *, force: bool = False) -> list[WrittenFile]:
+Others = Callable[[list[WrittenFile]], Sequence[OutputFile]]
+"""What is written with a folder, outside of it, of the folder's files."""
+
+
+def write_folder(
+    files: Sequence[BundleFile], out: Path, kind: FolderKind, *, force: bool = False, others: Others = lambda _: ()
+) -> list[WrittenFile]:
     """Writes the files into the folder `out` atomically: it is written beside `out` and renamed. `force` replaces a
-    folder of this kind that holds nothing else. InputError when `out` is taken or cannot be written."""
+    folder of this kind that holds nothing else. InputError when `out`, or one of the `others`, is taken or cannot be
+    written: then none is."""
     check_free(out, kind, force=force)
+    written = [WrittenFile(file.name, len(file.data), file.kind) for file in files]
+    beside = others(written)
     with _explained(out, kind):
         out = out.resolve()
         out.parent.mkdir(parents=True, exist_ok=True)
-        _replace_folder(out, files)
-    return [WrittenFile(file.name, len(file.data), file.kind) for file in files]
+        _replace_folder(out, files, beside)
+    return written
 
 
-def check_free(out: Path, kind: FolderKind, *, force: bool) -> None:
-    """InputError where a folder of this kind cannot be written to `out`."""
+def check_free(out: Path, kind: FolderKind, *, force: bool, others: Mapping[str, Path] | None = None) -> None:
+    """InputError where a folder of this kind cannot be written to `out`, or one of the `others`, files by their
+    options, would lie in it."""
     with _explained(out, kind):
         _check_free(out.resolve(), kind, force)
+        for option, path in (others or {}).items():
+            if out.resolve() in path.resolve().parents:
+                raise InputError(
+                    f"{option} {path} lies in --out {out}, which holds the files of its {kind.what} alone; give a file "
+                    "in another folder"
+                )
 
 
 def _check_free(out: Path, kind: FolderKind, force: bool) -> None:
@@ -95,8 +112,8 @@ def remove_unfinished(out: Path) -> None:
                 shutil.rmtree(path, ignore_errors=True)
 
 
-def _replace_folder(out: Path, files: Sequence[BundleFile]) -> None:
-    """Make the new folder beside `out`, then swap; on any failure, `out` is unchanged."""
+def _replace_folder(out: Path, files: Sequence[BundleFile], others: Sequence[OutputFile]) -> None:
+    """Make the new folder beside `out`, then swap; on any failure, `out` and the `others` are unchanged."""
     token = f"{os.getpid():x}-{secrets.token_hex(4)}"
     fresh = out.with_name(f".{out.name}.{token}{_FRESH}")
     old = out.with_name(f".{out.name}.{token}.old")
@@ -106,11 +123,14 @@ def _replace_folder(out: Path, files: Sequence[BundleFile]) -> None:
             path = fresh / file.name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(file.data)
-        if out.exists():
-            out.rename(old)
         try:
-            fresh.rename(out)
+            with putting_files(others):
+                if out.exists():
+                    out.rename(old)
+                fresh.rename(out)
         except BaseException:
+            if not fresh.exists():
+                out.rename(fresh)
             if old.exists():
                 old.rename(out)
             raise

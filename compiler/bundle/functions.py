@@ -11,7 +11,7 @@ from ..errors import InputError
 from ..text.escape import html_text
 from .artifact import Artifact
 from .files import TEXT, BundleFile, hashed_file
-from .folder import WrittenFile, write_folder
+from .folder import Others, WrittenFile, write_folder
 from .isolation import isolate_page, isolation_files
 from .link_runtime import keep_parts, keep_sections, link_runtime, read_runtime, relink
 from .manifest import SHARD_BYTES, Manifest, make_manifest
@@ -96,9 +96,10 @@ def write_functions(
     isolation: bool = False,
     packaging: Packaging = ESM,
     shard_bytes: int = SHARD_BYTES,
+    others: Others = lambda _: (),
 ) -> WrittenFunctions:
     """As `write_bundle`, of several models: model.js exports each, and `load` for all of them. `packaging` has the
-    form, of which there is `--format esm` alone, and the package of tokenizers."""
+    form, of which there is `--format esm` alone, and the package of tokenizers. `others` as of `write_folder`."""
     check_function_names([f.name for f in functions])
     check_functions_packaging(packaging)
     artifacts = [f.artifact for f in functions]
@@ -107,7 +108,7 @@ def write_functions(
     if packaging.sign is not None:
         manifests = [manifest.signed() for manifest in manifests]
     files = {file.name: file for file in _files(functions, manifests, isolation, packaging)}
-    written = write_folder(finished(list(files.values()), packaging), out, BUNDLE, force=force)
+    written = write_folder(finished(list(files.values()), packaging), out, BUNDLE, force=force, others=others)
     return WrittenFunctions(written, {f.name: manifest for f, manifest in zip(functions, manifests, strict=True)})
 
 

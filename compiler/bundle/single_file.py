@@ -8,6 +8,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 
 from ..errors import InputError, InternalError
+from ..program.weight_types import mostly_floats
 from ..system.limits import format_size
 from .manifest import Manifest
 from .merge_script import merge_page
@@ -25,14 +26,15 @@ PAGE_GLOBAL = "model"
 """The global of the page's script."""
 
 
-def check_inline(manifest: Manifest) -> None:
-    """Raises InputError for a model that is too large."""
+def check_inline(manifest: Manifest, weight_types: Mapping[str, int]) -> None:
+    """Raises InputError for a model that is too large; `weight_types` has the bytes of its weights by the type of
+    elements."""
     size = sum(len(file.data) for file in manifest.files)
     if size > MOST_INLINE:
         raise InputError(
             f"--single-file: the model's files have {format_size(size)}, and {format_size(MOST_INLINE)} is the most: "
-            "as text they take a third more, and a page holds several copies while it loads. Leave --single-file out, "
-            "or take weights in fewer bits (--weights int8)"
+            "as text they take a third more, and a page holds several copies while it loads. Leave --single-file out"
+            f"{', or take weights in fewer bits (--weights int8)' if mostly_floats(weight_types) else ''}"
         )
 
 

@@ -189,7 +189,7 @@ def _whole_files(
     artifact: Artifact, manifest: Manifest, sources: Mapping[str, str], types: str, packaging: Packaging
 ) -> Iterator[BundleFile]:
     """A script and a page, each with all of the model."""
-    check_inline(manifest)
+    check_inline(manifest, artifact.weight_types)
     name = packaging.global_of(artifact.name) if packaging.format == "iife" else None
     classes = _classes(sources)
 

@@ -10,12 +10,13 @@ from typing import Any
 import click
 
 from ..bundle.packaging import FORMATS, Packaging
-from .explained import FILE
+from .explained import FILE, TEXT
 
 _OPTIONS = (
     click.option(
         "--format",
         "bundle_format",
+        type=TEXT,
         metavar="|".join(FORMATS),
         default=FORMATS[0],
         show_default=True,
@@ -24,6 +25,7 @@ _OPTIONS = (
     ),
     click.option(
         "--global-name",
+        type=TEXT,
         metavar="NAME",
         help="With --format iife: the script's global; by default the name of the model's file.",
     ),
@@ -34,15 +36,15 @@ _OPTIONS = (
     ),
     click.option(
         "--base-url",
+        type=TEXT,
         metavar="URL",
-        default="",
         help="Where you put the weights and the code of the model, such as https://cdn.example.com/digits/; by default "
         "they lie beside model.js.",
     ),
     click.option(
         "--compress",
+        type=TEXT,
         metavar="br,gz",
-        default="",
         help="Write files compressed by Brotli and gzip, too, for hosts that serve such (extra [compress]).",
     ),
     click.option(
@@ -63,13 +65,13 @@ def bundle_options(command: Callable[..., None]) -> Callable[..., None]:
         bundle_format: str,
         global_name: str | None,
         single_file: bool,
-        base_url: str,
-        compress: str,
+        base_url: str | None,
+        compress: str | None,
         sign: Path | None,
         **others: Any,
     ) -> None:
-        base = base_url if not base_url or base_url.endswith("/") else f"{base_url}/"
-        codings = tuple(dict.fromkeys(c.strip() for c in compress.split(",") if c.strip()))
+        base = "" if base_url is None else f"{base_url.removesuffix('/')}/"
+        codings = tuple(dict.fromkeys(c.strip() for c in (compress or "").split(",") if c.strip()))
         command(packaging=Packaging(bundle_format, global_name, single_file, base, codings, sign=sign), **others)
 
     for option in reversed(_OPTIONS):

@@ -18,9 +18,10 @@ from ..driver.profiles import Profile
 from ..driver.targets import bundled_targets
 from ..errors import InputError
 from ..system.limits import default_memory
+from ..system.put_files import OutputFile
 from ..text.printable import printable
 from .bundle_options import bundle_options
-from .explained import DEBUG, FILE, MODEL, end_now, explained
+from .explained import DEBUG, FILE, MODEL, TEXT, end_now, explained
 from .limit_options import Limits, limit_options
 from .model_options import model_options
 from .progress import Progress
@@ -65,6 +66,7 @@ def _needed(ctx: click.Context, param: click.Parameter, value: T) -> T:
 @model_options
 @click.option(
     "--targets",
+    type=TEXT,
     metavar="LIST",
     default=",".join(bundled_targets()),
     show_default=True,
@@ -90,6 +92,7 @@ def _needed(ctx: click.Context, param: click.Parameter, value: T) -> T:
 )
 @click.option(
     "--cpu",
+    type=TEXT,
     metavar="|".join(CPUS),
     help="With --targets native (host by default) or c (generic): the processor that it is for. C source runs on all.",
 )
@@ -103,6 +106,7 @@ def _needed(ctx: click.Context, param: click.Parameter, value: T) -> T:
 )
 @click.option(
     "--dump",
+    type=TEXT,
     is_eager=True,
     metavar="after:[TARGET:]STAGE",
     help="Print the model as it is after a stage, such as after:schedule_cpu or after:webgpu:wgsl, with a line where "
@@ -117,6 +121,7 @@ def _needed(ctx: click.Context, param: click.Parameter, value: T) -> T:
 )
 @click.option(
     "--check-signature",
+    type=TEXT,
     is_eager=True,
     metavar="PUBLIC_KEY",
     help="Check that the files of a bundle, whose folder MODEL is, are those that were signed by --sign with this key. "
@@ -147,6 +152,7 @@ def _needed(ctx: click.Context, param: click.Parameter, value: T) -> T:
 )
 @click.option(
     "--host",
+    type=TEXT,
     metavar="|".join(HOSTS),
     default="wasm",
     show_default=True,
@@ -161,10 +167,13 @@ def _needed(ctx: click.Context, param: click.Parameter, value: T) -> T:
 )
 @click.option(
     "--for-device",
+    type=TEXT,
     metavar="NAME",
     help="Of the records take those of this device, by its name or part of it, not the best for all.",
 )
-@click.option("--wasm-linker", metavar="LINKER", default="builtin", show_default=True, help="builtin, wasm-ld or emcc.")
+@click.option(
+    "--wasm-linker", type=TEXT, metavar="LINKER", default="builtin", show_default=True, help="builtin, wasm-ld or emcc."
+)
 @click.option("--coop-coep", is_flag=True, help="Add what makes a page cross-origin isolated, which threads need.")
 @click.option(
     "--golden",
@@ -325,8 +334,7 @@ def _build_one(model: str | Path, out: Path, options: Options, phase: Phase) -> 
     from ..frontends.fetch_model import located
     from .report import print_report
 
-    result = build(located(model, phase), out, options, phase, say)
-    _write_report(result, options)
+    result = build(located(model, phase), out, options, phase, say, lambda report: _reported(report, options))
     print_report(result, out, stderr=options.dump is not None)
 
 
@@ -343,23 +351,22 @@ def _build_several(given: GivenModels, out: Path, options: Options, shared: Mapp
     for name, own in options_of_models(given, files).items():
         report = None if options.report is None else options.report.with_stem(f"{options.report.stem}-{name}")
         functions.append(Function(name, files[name], replace(own, **{**shared, "report": report})))
-    reports = build_functions(functions, out, phase, say).reports
-    for function in functions:
-        _write_report(reports[function.name], function.options)
-    print_reports(reports, out)
+    built = build_functions(functions, out, phase, say, lambda function, report: _reported(report, function.options))
+    print_reports(built.reports, out)
 
 
-def _write_report(result: Report, options: Options) -> None:
+def _reported(result: Report, options: Options) -> list[OutputFile]:
     if options.report is None:
-        return
+        return []
     if options.page:
-        from ..report.write_page import write_page
+        from ..report.make_page import make_page
 
-        write_page(result, options, options.report)
+        text = make_page(result, options)
     else:
-        from .write_report import write_report
+        from .render_report import render_report
 
-        write_report(result, options.report)
+        text = render_report(result)
+    return [OutputFile("--report", options.report, text.encode())]
 
 
 def _check_signature(folders: tuple[str, ...], key: str) -> None:

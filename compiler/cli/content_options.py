@@ -17,7 +17,7 @@ from ..formats.formats import Formats
 from ..pictures.formats import PICTURES, PictureFormat
 from ..sounds.formats import SOUNDS, SoundFormat
 from ..tokenizers.take_text import TextOptions, parse_text
-from .explained import FILE, explained
+from .explained import FILE, TEXT, explained
 
 if TYPE_CHECKING:
     from ..formats.formats import Format
@@ -89,6 +89,7 @@ _OPTIONS = (
     ),
     click.option(
         "--text",
+        type=TEXT,
         metavar="[INPUT=]FILE",
         help="Runs take text, by a tokenizer.json: it fills the inputs of tokens, of their mask, types and positions. "
         "INPUT is the one of tokens where it has no usual name, such as input_ids.",

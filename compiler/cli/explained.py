@@ -53,8 +53,21 @@ class FileOption(click.Path):
         return super().convert(value, param, ctx)
 
 
+class TextOption(click.ParamType[str]):
+    """Any text but an empty one, which a shell's variable that is not set would be."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        text = str(value)
+        if not text.strip(" ,"):
+            self.fail("the value is empty; give one, or leave the option out", param, ctx)
+        return text
+
+
 DEBUG = click.option("--debug", is_flag=True, help="Show the Python traceback of an error.")
 FILE = FileOption()
+TEXT = TextOption()
 
 
 class ModelOption(click.ParamType[str | Path]):

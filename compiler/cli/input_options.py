@@ -14,7 +14,7 @@ import numpy as np
 from ..custom.load_operators import operators_of
 from ..errors import InputError
 from ..frontends.model_inputs import NUMBERS, Dim, Extent, ModelInputs, check_pairs, parse_dim
-from .explained import FILE, explained
+from .explained import FILE, TEXT, explained
 
 WORDS = {"true": True, "false": False}
 
@@ -139,6 +139,7 @@ _OPTIONS = (
     click.option(
         "--state",
         "states",
+        type=TEXT,
         metavar="INPUT=OUTPUT",
         multiple=True,
         help="What outlives a run: an output that is the input of the next run, and neither any more; * stands for the "
@@ -155,6 +156,7 @@ _OPTIONS = (
     ),
     click.option(
         "--given",
+        type=TEXT,
         metavar="INPUT",
         multiple=True,
         help="An input that runs are given, though it follows from states: a mask of their rows, positions. Repeat for "
@@ -162,7 +164,7 @@ _OPTIONS = (
     ),
     click.option(
         "--signature",
-        default="",
+        type=TEXT,
         metavar="NAME",
         help="The signature to take of a TFLite model or a SavedModel that has several; --inspect lists them.",
     ),
@@ -189,7 +191,7 @@ def input_options(command: Callable[..., None]) -> Callable[..., None]:
         states: tuple[str, ...],
         window: int | None,
         given: tuple[str, ...],
-        signature: str,
+        signature: str | None,
         files: tuple[Path, ...],
         **others: Any,
     ) -> None:
@@ -200,7 +202,7 @@ def input_options(command: Callable[..., None]) -> Callable[..., None]:
             except InputError as error:
                 raise click.UsageError(str(error)) from None
             fixed_shapes, fixed = _by_name("--shape", "shapes", shapes), _by_name("--fix", "values", constants)
-            inputs = ModelInputs(fixed_shapes, sizes, fixed, operators_of(files), signature, pairs, given, window)
+            inputs = ModelInputs(fixed_shapes, sizes, fixed, operators_of(files), signature or "", pairs, given, window)
         command(inputs=inputs, **others)
 
     for option in reversed(_OPTIONS):

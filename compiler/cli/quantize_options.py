@@ -13,7 +13,7 @@ import click
 from ..errors import InputError
 from ..pictures.formats import FORMATS
 from ..quantization.settings import ACTIVATIONS, METHODS, WEIGHT_BITS, QuantizeOptions, Static, parse_weights
-from .explained import FILE, explained
+from .explained import FILE, TEXT, explained
 
 
 class Numbers(click.ParamType[tuple[float, ...]]):
@@ -39,12 +39,14 @@ def _check_quantize(_: click.Context, __: click.Parameter, value: str | None) ->
 _OPTIONS = (
     click.option(
         "--quantize",
+        type=TEXT,
         metavar="int8",
         callback=_check_quantize,
         help="int8: layers compute in eight bits, by ranges that are measured on the data of --calibrate.",
     ),
     click.option(
         "--weights",
+        type=TEXT,
         metavar="f16|int8|int4|nf4[:block=N]",
         help="Weights alone in fewer bits, with a scale for each channel, or for N weights (32 where they have four "
         "bits); layers compute in float32.",
@@ -97,6 +99,7 @@ _OPTIONS = (
     click.option("--per-tensor", is_flag=True, help="One scale for all weights of a layer, in place of one a channel."),
     click.option(
         "--keep",
+        type=TEXT,
         metavar="NODE",
         multiple=True,
         help="Leave nodes of this name in float32; * and ? stand for any characters. Repeat for several.",

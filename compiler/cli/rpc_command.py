@@ -24,6 +24,7 @@ from ..driver.options import Options
 from ..driver.targets import bundled_targets
 from ..errors import InputError, WebnnCompileError
 from ..frontends.model_inputs import ModelInputs
+from ..system.put_files import OutputFile, check_output, put_files
 from ..system.write_npz import write_npz
 from ..text.escape import shell_word
 from ..tune.tab_facts import adapter_of_tab
@@ -31,7 +32,7 @@ from ..values.arrays import read_inputs
 from ..values.bind_sizes import bind_sizes
 from ..values.draw_inputs import draw_inputs, largest_sizes
 from .addresses import LOOPBACK, draw_code, reachable, with_host
-from .explained import DEBUG, FILE, explained, require
+from .explained import DEBUG, FILE, TEXT, explained, require
 from .input_options import input_options, read_array
 from .terminal import TerminalLog, say, show_table
 from .time_option import TimeOption
@@ -71,10 +72,14 @@ def _explained(*, debug: bool = False) -> Iterator[None]:
 
 @main.command()
 @click.argument("model", type=FILE, required=False)
-@click.option("--host", default="127.0.0.1", show_default=True, help="Listen on this address; 0.0.0.0 for all.")
+@click.option(
+    "--host", type=TEXT, default="127.0.0.1", show_default=True, help="Listen on this address; 0.0.0.0 for all."
+)
 @click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
-@click.option("--token", help="The secret of devices and clients; by default WEBNN_RPC_TOKEN, else random.")
-@click.option("--allow-origin", "origins", multiple=True, metavar="URL", help="Pages of one's own that may connect.")
+@click.option("--token", type=TEXT, help="The secret of devices and clients; by default WEBNN_RPC_TOKEN, else random.")
+@click.option(
+    "--allow-origin", "origins", type=TEXT, multiple=True, metavar="URL", help="Pages of one's own that may connect."
+)
 @click.option("--cert", type=FILE, help="A certificate for https (PEM).")
 @click.option("--key", type=FILE, help="Its private key (PEM).")
 @click.option("--tls", type=click.Choice(["self-signed"]), help="Https by a certificate made now.")
@@ -208,6 +213,7 @@ def _certificate(
 
 BROKER = click.option(
     "--broker",
+    type=TEXT,
     envvar="WEBNN_RPC_BROKER",
     default="http://127.0.0.1:8765",
     show_default=True,
@@ -245,9 +251,11 @@ def _row(d: DeviceInfo) -> tuple[object, ...]:
 @main.command()
 @click.argument("model", type=FILE)
 @BROKER
-@click.option("--device", default="any", show_default=True, help="A name from `webnn-rpc devices`.")
+@click.option("--device", type=TEXT, default="any", show_default=True, help="A name from `webnn-rpc devices`.")
 @click.option("--backend", type=click.Choice(bundled_targets()), help="By default the first that device has.")
-@click.option("--input", "pairs", multiple=True, metavar="NAME=FILE.npy", help="One for each input; none: random.")
+@click.option(
+    "--input", "pairs", type=TEXT, multiple=True, metavar="NAME=FILE.npy", help="One for each input; none: random."
+)
 @input_options
 @click.option("--out", type=FILE, metavar="FILE.npz", help="Write the outputs here.")
 @click.option("--time", "repeat", type=click.IntRange(1), help="Measure so many runs.")
@@ -270,6 +278,8 @@ def run(
     Without --input its inputs are drawn at random, of the largest sizes where sizes vary.
     """
     with _explained(debug=debug):
+        if out is not None:
+            check_output("--out", out)
         arrays = dict(map(_read_input, pairs))
         shapes = {name: a.shape for name, a in arrays.items() if not inputs.dims} | dict(inputs.shapes)
         with _connect(broker) as session, session.lease(device, backend, timeout=wait) as leased:
@@ -314,10 +324,7 @@ def _read_input(text: str) -> tuple[str, np.ndarray]:
 def _write(out: Path, results: dict[str, np.ndarray]) -> None:
     buffer = io.BytesIO()
     write_npz(buffer, results)
-    try:
-        out.write_bytes(buffer.getvalue())
-    except OSError as error:
-        raise InputError(f"--out {out}: {error.strerror}; give another file") from None
+    put_files([OutputFile("--out", out, buffer.getvalue())])
 
 
 if __name__ == "__main__":

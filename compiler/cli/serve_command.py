@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..serve.serve_folder import Folder, serving
 from ..serve.watch_folder import watching
 from .addresses import LOOPBACK, draw_code, reachable, with_host
-from .explained import DEBUG, FILE, explained
+from .explained import DEBUG, FILE, TEXT, explained
 from .terminal import say
 
 PORT = 8000
@@ -25,7 +25,9 @@ PORTS = 20
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("folder", type=FILE, default=Path())
-@click.option("--host", default="127.0.0.1", show_default=True, help="Listen on this address; 0.0.0.0 for all.")
+@click.option(
+    "--host", type=TEXT, default="127.0.0.1", show_default=True, help="Listen on this address; 0.0.0.0 for all."
+)
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),

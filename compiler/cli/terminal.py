@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ..errors import InputError
 from ..text.escape import terminal_lines, terminal_text
 
 
 def say(text: object, *, label: str = "", err: bool = False) -> None:
     """Lines, after a bold `label` in the first."""
-    click.echo((click.style(terminal_text(label), bold=True) if label else "") + terminal_lines(text), err=err)
+    with _writing(err=err):
+        click.echo((click.style(terminal_text(label), bold=True) if label else "") + terminal_lines(text), err=err)
+
+
+@contextmanager
+def _writing(*, err: bool) -> Iterator[None]:
+    """InputError where standard output cannot be written, as on a full disk; a closed pipe is no error."""
+    try:
+        yield
+    except OSError as error:
+        if err or isinstance(error, BrokenPipeError):
+            raise
+        raise InputError(f"standard output cannot be written: {error.strerror or error}") from error
 
 
 class TerminalLog(logging.Handler):
@@ -41,7 +55,8 @@ def show_table(
     """With these rows, as wide as the terminal, or so many columns."""
     for row in rows:
         table.add_row(*map(cell, row))
-    Console(width=width, stderr=stderr).print(table)
+    with _writing(err=stderr):
+        Console(width=width, stderr=stderr).print(table)
 
 
 def is_terminal() -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import InputError
 from ..records.tuning_record import TuningRecord
+from ..system.put_files import OutputFile, check_output, put_files
 from ..text.escape import terminal_text
 from ..tune.summarise import progress_of
 
@@ -17,6 +19,7 @@ def draw_progress(records: Sequence[TuningRecord], file: Path) -> None:
     """Writes SVG or PNG, as the file's name ends. Raises InputError where it cannot."""
     if file.suffix not in SUFFIXES:
         raise InputError(f"--chart {file}: give a name that ends with {' or '.join(SUFFIXES)}")
+    check_output("--chart", file)
     try:
         import matplotlib
     except ImportError:
@@ -38,9 +41,8 @@ def draw_progress(records: Sequence[TuningRecord], file: Path) -> None:
     for side in ("top", "right"):
         axis.spines[side].set_visible(False)
     figure.tight_layout()
-    try:
-        figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
-    except OSError as error:
-        raise InputError(f"--chart {file}: {error.strerror or error}; give another file") from None
-    finally:
-        pyplot.close(figure)
+    drawn = io.BytesIO()
+    kind = file.suffix.removeprefix(".")
+    figure.savefig(drawn, format=kind, metadata={"Date": None} if kind == "svg" else None)
+    pyplot.close(figure)
+    put_files([OutputFile("--chart", file, drawn.getvalue())])

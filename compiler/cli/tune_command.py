@@ -26,7 +26,7 @@ from ..tune.problem import TUNED, Problem
 from ..tune.status import Settings, Status, Summary
 from ..tune.summarise import Line, summarise
 from ..tune.tuner import tune
-from .explained import DEBUG, FILE, MODEL, explained, require
+from .explained import DEBUG, FILE, MODEL, TEXT, explained, require
 from .model_options import model_options
 from .terminal import cell, error_console, say, show_table
 from .time_option import TimeOption
@@ -75,12 +75,14 @@ def main() -> None:
 @click.option("--target", type=click.Choice(TUNED), required=True, help="What the kernels are for.")
 @click.option(
     "--device",
+    type=TEXT,
     metavar="DEVICE",
     help="browser:chromium or browser:firefox starts one; a name of `webnn-rpc devices`, or any, is a tab that has "
     "joined --broker. By default browser:chromium; native, opencl and cuda are this machine.",
 )
 @click.option(
     "--broker",
+    type=TEXT,
     envvar="WEBNN_RPC_BROKER",
     default="http://127.0.0.1:8765",
     show_default=True,
@@ -100,6 +102,7 @@ def main() -> None:
 @model_options
 @click.option(
     "--precision",
+    type=TEXT,
     metavar="f32|f16",
     default="f32",
     show_default=True,
@@ -213,8 +216,8 @@ def _print_summary(summary: Summary, problem: Problem, device: Device, records: 
 
 @main.command()
 @click.argument("records", type=FILE, nargs=-1, required=True)
-@click.option("--target", help="Of this target alone.")
-@click.option("--for-device", metavar="NAME", help="Of this device alone, by its name or part of it.")
+@click.option("--target", type=TEXT, help="Of this target alone.")
+@click.option("--for-device", type=TEXT, metavar="NAME", help="Of this device alone, by its name or part of it.")
 @click.option("--chart", type=FILE, metavar="FILE", help="Draw the progress of the search as SVG or PNG.")
 def show(records: tuple[Path, ...], target: str | None, for_device: str | None, chart: Path | None) -> None:
     """Show what RECORDS say: of each kernel its time by default, the best one, the gain and the trials."""

@@ -20,7 +20,7 @@ from ..bundle import (
     make_manifest,
     public_key,
     render_files,
-    write_bundle,
+    write_folder,
 )
 from ..errors import InputError, InternalError
 from ..frontends.importers import as_onnx, describe_model
@@ -31,11 +31,9 @@ from ..pipeline.dump import Dump
 from ..pipeline.lowered import Lowered
 from ..pipeline.plan_kernels import KernelPlan
 from ..pipeline.weights import Weights
-from ..program.program import TensorSpec, kept_spec
 from ..records.record_use import use_of_records
 from ..system.cache import Cache, open_cache
 from ..system.run_passes import ignore
-from ..tensor import Tensor
 from ..tensor.program import Rewritten
 from ..text.printable import printable
 from .build_wasm import memory_bytes
@@ -48,9 +46,10 @@ from .limit_memory import lower_limit_early, lower_limits, page_memory
 from .make_golden import base_tolerance, make_golden
 from .optimise_model import Optimised, import_graph, optimise_model
 from .options import Options
+from .ports_of import ports_of
 from .profiles import check_profiles
 from .quantize_first import Source, quantize_first
-from .report_data import Report
+from .report_data import Report, Reported, with_files
 from .targets import TARGETS, bundled_targets
 from .verify import Comparison, Reference, Runnable, tolerance_of
 from .work import Phase, Work
@@ -63,27 +62,32 @@ if TYPE_CHECKING:
 
 
 @forgetting()
-def build(model: Path, out: Path, options: Options, phase: Phase, emit: Callable[[str], None]) -> Report:
-    """Compiles `model` and writes the bundle to `out`, or what its target has in place of one. `emit` receives dumps.
+def build(
+    model: Path,
+    out: Path,
+    options: Options,
+    phase: Phase,
+    emit: Callable[[str], None],
+    reported: Reported = lambda _: (),
+) -> Report:
+    """Compiles `model` and writes the bundle to `out`, or what its target has in place of one, with what is `reported`
+    of it. `emit` receives dumps.
 
     Raises InputError and UnsupportedError for the user's mistakes; nothing is then written.
     """
     options.check()
     alone = options.alone
     writer = alone.writer() if alone is not None and alone.writer is not None else None
-    check_free(out, BUNDLE if writer is None else writer.kind, force=options.force)
+    check_free(out, BUNDLE if writer is None else writer.kind, force=options.force, others=options.outputs)
     source, work, report = begin(model, options, phase, emit)
+    others = with_files(report, reported)
     if alone is not None and writer is not None:
-        write_alone(alone, writer, source, out, work, report)
+        write_alone(alone, writer, source, out, work, report, others)
         work.cache.trim()
         return report
-    packaging = packaging_of(source, work)
-    artifact = make_artifact(source, work, report)
+    built = _built(source, work, report)
     with work.timed("write"):
-        report.files = write_bundle(
-            artifact, out, force=options.force, isolation=options.coop_coep, packaging=packaging
-        )
-        work.cache.trim()
+        write_folder(built.files, out, BUNDLE, force=options.force, others=others)
     return report
 
 
@@ -101,8 +105,11 @@ class Built:
 def build_files(model: Path, options: Options, phase: Phase) -> Built:
     """Builds in memory the files that `write_bundle` writes. Raises InputError for a target that has no part in a
     bundle."""
-    source, work, report = _begin_bundle(model, options, phase)
-    packaging = packaging_of(source, work)
+    return _built(*_begin_bundle(model, options, phase))
+
+
+def _built(source: Source, work: Work, report: Report) -> Built:
+    packaging, options = packaging_of(source, work), work.options
     artifact = make_artifact(source, work, report)
     with work.timed("write"):
         manifest = make_manifest(artifact)
@@ -324,30 +331,6 @@ def _verified_before(model: Source, work: Work, report: Report) -> Artifact:
 def _by_preference(report: Report) -> tuple[DeviceArtifact | WasmArtifact, ...]:
     order = bundled_targets()
     return tuple(sorted((p.artifact for p in report.parts), key=lambda artifact: order.index(artifact.backend)))
-
-
-@dataclass(frozen=True, slots=True)
-class Ports:
-    """Arrays that a run takes, and gives, and finds as the one before has left them."""
-
-    inputs: tuple[TensorSpec, ...]
-    outputs: tuple[TensorSpec, ...]
-    states: tuple[TensorSpec, ...]
-
-
-def ports_of(lowered: Lowered) -> Ports:
-    """The ports of a model, with their places on a processor."""
-    tensors, offset = lowered.tensors, lowered.stored.offset
-    kept = dict(tensors.state_tensors)
-
-    def spec(name: str, t: Tensor) -> TensorSpec:
-        return TensorSpec(name, t.dtype, t.shape, offset[t])
-
-    return Ports(
-        tuple(spec(name, t) for name, t in tensors.inputs if t not in kept),
-        tuple(spec(name, t) for name, t in tensors.outputs if t not in kept.values()),
-        tuple(kept_spec(spec(name, t), t.extents, tensors.state(name)) for name, t in tensors.inputs if t in kept),
-    )
 
 
 def _measure(rewritten: list[Rewritten], cache: Cache) -> list[LayerError]:

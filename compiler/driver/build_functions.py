@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from ..bundle import (
     BUNDLE,
     BundledFunction,
     Manifest,
+    WrittenFile,
     check_free,
     check_function_names,
     check_functions_packaging,
@@ -17,9 +19,10 @@ from ..bundle import (
 )
 from ..errors import InputError, UnsupportedError
 from ..ir.memo import forgetting
+from ..system.put_files import OutputFile
 from .build import begin, make_artifact, packaging_of
 from .options import Options
-from .report_data import Report
+from .report_data import Report, with_files
 from .work import Phase
 
 
@@ -42,7 +45,8 @@ def check_functions(functions: Sequence[Function], out: Path) -> None:
         if options.alone is not None:
             raise InputError(f"--targets {options.alone.name} is for one model: compile each into a folder of its own")
         check_functions_packaging(options.packaging)
-    check_free(out, BUNDLE, force=functions[0].options.force)
+    outputs = {option: path for f in functions for option, path in f.options.outputs.items()}
+    check_free(out, BUNDLE, force=functions[0].options.force, others=outputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +59,13 @@ class BuiltFunctions:
 
 @forgetting()
 def build_functions(
-    functions: Sequence[Function], out: Path, phase: Phase, emit: Callable[[str], None]
+    functions: Sequence[Function],
+    out: Path,
+    phase: Phase,
+    emit: Callable[[str], None],
+    reported: Callable[[Function, Report], Sequence[OutputFile]] = lambda *_: (),
 ) -> BuiltFunctions:
-    """Compiles the models and writes one bundle of them to `out`.
+    """Compiles the models and writes one bundle of them to `out`, with what is `reported` of each.
 
     Raises InputError and UnsupportedError for the user's mistakes, with the name of the model; nothing is then written.
     """
@@ -72,6 +80,10 @@ def build_functions(
         bundled.append(made)
     shared = functions[0].options
     packages = tuple(dict.fromkeys(package for f in bundled for package in f.packaging.text_packages))
+
+    def others(files: list[WrittenFile]) -> list[OutputFile]:
+        return [file for f in functions for file in with_files(reports[f.name], partial(reported, f))(files)]
+
     phase("write")
     written = write_functions(
         bundled,
@@ -79,9 +91,8 @@ def build_functions(
         force=shared.force,
         isolation=shared.coop_coep,
         packaging=replace(shared.packaging, text_packages=packages),
+        others=others,
     )
-    for report in reports.values():
-        report.files = written.files
     return BuiltFunctions(reports, written.manifests)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from math import prod
 
@@ -37,10 +38,21 @@ def least_on_device(lowered: Lowered, *, halves: bool) -> tuple[int, int, int]:
 
 def _weights(lowered: Lowered, element: Bytes) -> int:
     """Constants of which the bytes have the same sum count once: they may be one in memory, whatever their layouts."""
-    groups = (*lowered.groups, *lowered.prepared.values())
-    constants = {t: t.data for g in groups for t in g.reads if t.data is not None and not t.prepared}
-    sums = {(t.dtype, data.size, _sum(data)): data.size * element(t.dtype) for t, data in constants.items()}
+    sums = {(t.dtype, data.size, _sum(data)): data.size * element(t.dtype) for t, data in _constants(lowered).items()}
     return sum(sums.values())
+
+
+def weight_types(lowered: Lowered) -> Counter[str]:
+    """The bytes of weights by the type of their elements."""
+    types = Counter[str]()
+    for t, data in _constants(lowered).items():
+        types[t.packs or t.dtype.name] += data.nbytes
+    return types
+
+
+def _constants(lowered: Lowered) -> dict[Tensor, np.ndarray]:
+    groups = (*lowered.groups, *lowered.prepared.values())
+    return {t: t.data for g in groups for t in g.reads if t.data is not None and not t.prepared}
 
 
 def _sum(data: np.ndarray) -> int:

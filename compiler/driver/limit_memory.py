@@ -15,11 +15,12 @@ from ..bundle import SHARD_BYTES, HostArtifact, WasmArtifact, place_memory
 from ..errors import InputError
 from ..pipeline.lowered import Lowered
 from ..pipeline.weights import Weights
+from ..program.weight_types import mostly_floats
 from ..text.size import size
 from .build_device import DeviceBuild
 from .build_wasm import WasmBuild
 from .device_target import DeviceTarget
-from .least_memory import least_on_device, least_on_processor
+from .least_memory import least_on_device, least_on_processor, weight_types
 from .work import Work
 
 if TYPE_CHECKING:
@@ -98,13 +99,13 @@ def _lower_limit(name: str, memory: PageMemory, lowered: Lowered, work: Work, ta
         return False
     filters = sum(r.tensors[1].buffer.size * r.tensors[1].dtype.bytes for r in lowered.rewritten)
     if not filters:
-        raise InputError(_too_much(name, limit, memory, takes))
+        raise InputError(_too_much(name, limit, memory, takes, quantise=mostly_floats(weight_types(lowered))))
     # Tensors and packed weights change, too: so the limit is approached from above, by a layer at least.
     work.filters[name] = min(filters - (memory.total - limit) * 3 // 4, filters - 1)
     return True
 
 
-def _too_much(target: str, limit: int, memory: PageMemory, takes: str) -> str:
+def _too_much(target: str, limit: int, memory: PageMemory, takes: str, *, quantise: bool) -> str:
     parts = {
         "weights": memory.weights,
         "computed from them at load": memory.prepared,
@@ -115,5 +116,5 @@ def _too_much(target: str, limit: int, memory: PageMemory, takes: str) -> str:
     return (
         f"--page-memory {size(limit)}: on {target} the model {takes} {size(memory.total)} with no convolution by "
         f"Winograd's algorithm: {each}; allow that much, fix smaller sizes (--dim, the `most` of a --picture's "
-        "format), quantise the model (--quantize int8), or leave the target out"
+        f"format), {'quantise the model (--quantize int8), ' if quantise else ''}or leave the target out"
     )

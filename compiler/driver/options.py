@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from os.path import isdir  # that of a Path raises an error for a long name
 from pathlib import Path
 
 from ..answers.formats import Answer, Decode
@@ -24,6 +23,7 @@ from ..pipeline.tensor_passes import STAGES as TENSOR_STAGES
 from ..quantization.settings import QuantizeOptions
 from ..sounds.formats import SoundFormat
 from ..system.need_llvm import need_llvm
+from ..system.put_files import check_output
 from ..system.run_passes import names_of
 from ..target import PROCESSORS
 from ..text.nearest import did_you_mean
@@ -216,6 +216,13 @@ class Options:
             )
 
     @property
+    def outputs(self) -> dict[str, Path]:
+        """By option the files that a build writes besides its folder."""
+        save = None if self.quantize is None else self.quantize.save
+        given = {"--report": self.report, "--save-quantized": save}
+        return {option: path for option, path in given.items() if path is not None}
+
+    @property
     def page(self) -> bool:
         """Whether the report is a page, not JSON."""
         return self.report is not None and self.report.suffix.lower() in PAGES
@@ -273,11 +280,7 @@ class Options:
         if self.for_device is not None and not self.records:
             raise InputError(f"--for-device {self.for_device} chooses among records: give --records, too")
         if self.report is not None:
-            folder = self.report.resolve().parent
-            if not isdir(folder):
-                raise InputError(f"--report {self.report}: there is no folder {folder}; make it first")
-            if isdir(self.report):
-                raise InputError(f"--report {self.report} is a folder; give the path of a file")
+            check_output("--report", self.report)
         for option, given in (("--profile", self.profiles), ("--peak", self.peaks)):
             unknown = [t for t in given if t not in self.targets]
             if unknown:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Union
 
 from ..errors import InputError
+from ..system.put_files import OutputFile, put_files
 from .report_data import Report
 from .work import Work
 
@@ -37,10 +38,7 @@ def quantize_first(model: Path, work: Work, report: Report) -> tuple[Source, Wor
             model, options.inputs, settings, work.cache, options.compile_memory
         )
     if save is not None:
-        try:
-            save.write_bytes(quantized.SerializeToString())
-        except OSError as error:
-            raise InputError(f"--save-quantized {save}: cannot be written: {error.strerror or error}") from None
+        put_files([OutputFile("--save-quantized", save, quantized.SerializeToString())])
     return quantized, replace(
         work, options=replace(options, inputs=inputs_left(quantized, options.inputs), quantize=None)
     )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from ..bundle import WrittenFile
+from ..bundle import Others, WrittenFile
 from ..generation.ports import SAMPLING
 from ..graph.ir import Graph
 from ..graph.keep_states import usual_states
@@ -21,6 +21,7 @@ from ..program.refusals import Refusal
 from ..program.states import State
 from ..records.record_use import RecordUse
 from ..system.cache import Cache
+from ..system.put_files import OutputFile
 from ..target import Target
 from ..text.size import size
 from .build_device import DeviceBuild
@@ -171,3 +172,17 @@ def _pairs(states: Sequence[State]) -> str:
         alike.setdefault(pattern, []).append(s)
     shown = [pattern if len(own) > 1 else str(own[0]) for pattern, own in alike.items()]
     return ", ".join(shown[:_SHOWN] + ([f"{len(shown) - _SHOWN} more"] if len(shown) > _SHOWN else []))
+
+
+Reported = Callable[[Report], Sequence[OutputFile]]
+"""The files that are written of a report, with those of the build."""
+
+
+def with_files(report: Report, reported: Reported) -> Others:
+    """What is written of a report once it lists the files of the build."""
+
+    def others(files: list[WrittenFile]) -> Sequence[OutputFile]:
+        report.files = files
+        return reported(report)
+
+    return others

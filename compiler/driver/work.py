@@ -70,9 +70,14 @@ class Work:
 
     @property
     def records(self) -> RecordFile:
-        """The records of the options' files. Raises InputError where none is of the device that counts."""
+        """The records of the options' files. Raises InputError where one has none, or none is of the device that
+        counts."""
         if not self._files:
             read, device = read_records(self.options.records), self.options.for_device
+            if read.empty:
+                raise InputError(
+                    f"records {read.empty[0]}: the file is empty; measure with webnn-tune first, or leave it out"
+                )
             if read.records and not any(is_of(r, device) for r in read.records):
                 names = ", ".join(sorted({r.device for r in read.records}))
                 raise InputError(f"--for-device {device}: the records are of {names}; name one of these, or part of it")

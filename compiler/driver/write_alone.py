@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..bundle import BundleFile, FolderKind, write_folder
+from ..bundle import BundleFile, FolderKind, Others, write_folder
 from ..c.lower import PASSES
 from ..c.render import COMPILED, identifier, kernel_source, render, render_weights
 from ..codegen.c_ports import Ports
@@ -53,8 +53,10 @@ def processor(name: str) -> Target:
     return PROCESSORS[name]
 
 
-def write_alone(row: CpuTarget, writer: Writer, model: Source, out: Path, work: Work, report: Report) -> None:
-    """Writes the model's files to `out`, and fills `report`."""
+def write_alone(
+    row: CpuTarget, writer: Writer, model: Source, out: Path, work: Work, report: Report, others: Others
+) -> None:
+    """Writes the model's files to `out`, with the `others`, and fills `report`."""
     options, tuned_as = work.options, row.tuned_as or row.name
     cpu = options.cpu or writer.cpu
     with work.timed("import"):
@@ -91,7 +93,7 @@ def write_alone(row: CpuTarget, writer: Writer, model: Source, out: Path, work: 
     check_profiles(options.profiles, {row.name: program.launches})
     report.manual = next(f.name for f in files if f.name.endswith(writer.manual))
     with work.timed("write"):
-        report.files = write_folder(files, out, writer.kind, force=options.force)
+        write_folder(files, out, writer.kind, force=options.force, others=others)
 
 
 def _c_files(program: Program, _: str, work: Work) -> list[BundleFile]:

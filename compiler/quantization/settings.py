@@ -11,6 +11,7 @@ from ..errors import InputError
 from ..graph.ir import Array
 from ..pictures.formats import FORMATS, PictureFormat
 from ..sounds.formats import SoundFormat
+from ..system.put_files import check_output
 
 METHODS = ("minmax", "percentile", "entropy")
 """How the range of a value follows from its elements on calibration data."""
@@ -115,5 +116,5 @@ class QuantizeOptions:
                 )
         if static is not None and static.accuracy_drop is not None and self.expected is None:
             raise InputError("--accuracy-drop compares with what the calibration data show: give --expected FILE.json")
-        if self.save is not None and (self.save.is_dir() or not self.save.resolve().parent.is_dir()):
-            raise InputError(f"--save-quantized {self.save}: give the path of a file in a folder that exists")
+        if self.save is not None:
+            check_output("--save-quantized", self.save)

@@ -13,16 +13,18 @@ from .tuning_record import TuningRecord, parse_line
 
 @dataclass(frozen=True, slots=True)
 class RecordFile:
-    """All records of some files, each once; `damaged` lines were no records."""
+    """All records of some files, each once; `damaged` lines were no records, `empty` files have no line."""
 
     records: tuple[TuningRecord, ...]
     damaged: int = 0
+    empty: tuple[Path, ...] = ()
 
 
 def read_records(paths: Iterable[Path]) -> RecordFile:
-    """Raises InputError for a file that cannot be read, or has no record among its lines."""
+    """Raises InputError for a file that cannot be read, or has no record among its lines. Of a search that was
+    interrupted before its first measurement the file is empty."""
     records: dict[str, TuningRecord] = {}
-    damaged = 0
+    damaged, empty = 0, []
     for path in paths:
         if path.exists() and not path.is_file():
             raise InputError(f"records {path}: this is no file; give a file of webnn-tune")
@@ -33,9 +35,11 @@ def read_records(paths: Iterable[Path]) -> RecordFile:
         parsed = [(line, parse_line(line)) for line in lines if line.strip()]
         if parsed and not any(r for _, r in parsed):
             raise InputError(f"records {path}: none of its lines is a record; give a file of webnn-tune")
+        if not parsed:
+            empty.append(path)
         records |= {line: r for line, r in parsed if r is not None}
         damaged += sum(r is None for _, r in parsed)
-    return RecordFile(tuple(records.values()), damaged)
+    return RecordFile(tuple(records.values()), damaged, tuple(empty))
 
 
 class RecordWriter:

@@ -173,8 +173,12 @@ def test_the_policy_of_a_page_has_the_hashes_of_its_elements() -> None:
 def test_too_large_a_model_for_a_single_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("webnn_compile.bundle.single_file.MOST_INLINE", 8000)
     message = r"--single-file: the model's files have 8\.\d+ KiB, and 7\.812 KiB is the most: .* Leave --single-file"
-    with pytest.raises(InputError, match=message):
+    fewer = r", or take weights in fewer bits \(--weights int8\)$"
+    with pytest.raises(InputError, match=message + " out" + fewer):
         write_bundle(tiny_artifact(), tmp_path / "out", packaging=SINGLE)
+    quantised = replace(tiny_artifact(), weight_types={"int8": 8000, "float32": 192})
+    with pytest.raises(InputError, match=message + " out$"):
+        write_bundle(quantised, tmp_path / "out", packaging=SINGLE)
     assert not list(tmp_path.iterdir())
 
 

@@ -138,4 +138,6 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="Is a directory; give another file"):
         RecordWriter(tmp_path)
     (tmp_path / "empty").write_text("")
-    assert read_records([tmp_path / "empty"]).records == ()
+    read = read_records([tmp_path / "empty"])
+    assert read.records == ()
+    assert read.empty == (tmp_path / "empty",)

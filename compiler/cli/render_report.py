@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..driver.quantization_data import finite, quantization_data
-from ..errors import InputError
 from ..program.count_products import count_products
 from ..program.device_program import DeviceProgram, HostCall, Launch
 from ..program.find_prepared import find_prepared
@@ -24,8 +22,8 @@ if TYPE_CHECKING:
     from ..records.record_use import RecordUse
 
 
-def write_report(report: Report, path: Path) -> None:
-    """The report as JSON: times in seconds, sizes in bytes. Raises InputError where it cannot be written."""
+def render_report(report: Report) -> str:
+    """The report as JSON: times in seconds, sizes in bytes."""
     kept = [d for d in report.dimensions if d.after is not None and d.dropped_of is None]
     data = {
         "model": report.model,
@@ -78,10 +76,7 @@ def write_report(report: Report, path: Path) -> None:
         "winograd": [{"node": e.node, "tile": e.tile, "error": e.error, "direct": e.direct} for e in report.layers],
         "files": [{"name": f.name, "bytes": f.bytes, "kind": f.kind} for f in report.files],
     }
-    try:
-        path.write_text(json.dumps(data, indent=1) + "\n")
-    except OSError as error:
-        raise InputError(f"--report {path}: cannot be written: {error.strerror or error}") from None
+    return json.dumps(data, indent=1) + "\n"
 
 
 def _dropped(use: RecordUse, model: str) -> Iterable[dict[str, str]]:
