@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ...ir.construct import all_of, maximum, minimum
 from ...ir.nodes import Const, Expr
-from ...ir.sizes import Size, divided, known_less, larger, number, shown, size
+from ...ir.sizes import Size, divided, equal, known_at_least, known_less, larger, number, shown, size
 from ...tensor import Tensor, compute
 from ..axes import many_axes
 from ..broadcast import scalar_element
@@ -15,7 +15,8 @@ from ..call import Call
 
 def _pad(call: Call) -> Tensor:
     """Pads are an attribute before opset 11 and an input since, then for the given axes only (opset 18); negative ones
-    crop, before anything is added."""
+    crop, before anything is added. As in NumPy, to which ONNX refers, and its reference, pads may be longer than what
+    they repeat, which onnxruntime refuses for mode reflect."""
     t, mode = call.input(0), call.attribute("mode", "constant")
     if mode not in ("constant", "reflect", "edge", "wrap"):
         raise call.unsupported(f"attribute mode={mode!r} is unknown", "use constant, reflect, edge or wrap")
@@ -38,8 +39,8 @@ def _padded(
     for d, n in enumerate(shape):
         if not isinstance(n, int):
             call.require_at_least(n, 0, f"it crops more than there is along axis {d} of {shown(t.shape)}")
-    if mode != "constant" and any(e == 0 and s != 0 for e, s in zip(extents, shape, strict=True)):
-        raise call.unsupported(f"mode {mode!r} has nothing to repeat in {shown(t.shape)}", "check the input shapes")
+    if mode != "constant":
+        _check_repeated(call, f"mode {mode!r} has nothing to repeat in {shown(t.shape)}", extents, shape)
 
     def body(*axes: Expr) -> Expr:
         indices: list[Expr] = []
@@ -60,6 +61,17 @@ def _padded(
         return t.read(indices, all_of(*conditions), 0 if value is None else value)
 
     return compute(call.name, shape, call.inputs, body)
+
+
+def _check_repeated(call: Call, reason: str, extents: Sequence[Size], shape: Sequence[Size]) -> None:
+    """Refuses results along axes of which nothing is left to repeat. Raises UnsupportedError where that is so in each
+    run."""
+    for extent, whole in zip(extents, shape, strict=True):
+        if equal(extent, whole) or known_at_least(extent, 1):
+            continue
+        if extent == 0 and known_at_least(whole, 1):
+            raise call.unsupported(reason, "check the input shapes")
+        call.refuse_where((number(extent) < 1) & (number(whole) > 0), (), f"{reason} in this run")
 
 
 def _is_zero(n: Size) -> bool:
