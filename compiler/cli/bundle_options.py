@@ -71,7 +71,8 @@ def bundle_options(command: Callable[..., None]) -> Callable[..., None]:
         **others: Any,
     ) -> None:
         base = "" if base_url is None else f"{base_url.removesuffix('/')}/"
-        codings = tuple(dict.fromkeys(c.strip() for c in (compress or "").split(",") if c.strip()))
+        given = [] if compress is None else [c.strip() for c in compress.split(",")]
+        codings = tuple(dict.fromkeys(c for c in given if c)) or tuple(given[:1])
         command(packaging=Packaging(bundle_format, global_name, single_file, base, codings, sign=sign), **others)
 
     for option in reversed(_OPTIONS):

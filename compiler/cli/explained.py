@@ -60,7 +60,7 @@ class TextOption(click.ParamType[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         text = str(value)
-        if not text.strip(" ,"):
+        if not text.strip():
             self.fail("the value is empty; give one, or leave the option out", param, ctx)
         return text
 

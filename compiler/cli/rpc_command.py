@@ -72,11 +72,9 @@ def _explained(*, debug: bool = False) -> Iterator[None]:
 
 @main.command()
 @click.argument("model", type=FILE, required=False)
-@click.option(
-    "--host", type=TEXT, default="127.0.0.1", show_default=True, help="Listen on this address; 0.0.0.0 for all."
-)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Listen on this address; 0.0.0.0 for all.")
 @click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
-@click.option("--token", type=TEXT, help="The secret of devices and clients; by default WEBNN_RPC_TOKEN, else random.")
+@click.option("--token", help="The secret of devices and clients; by default WEBNN_RPC_TOKEN, else random.")
 @click.option(
     "--allow-origin", "origins", type=TEXT, multiple=True, metavar="URL", help="Pages of one's own that may connect."
 )

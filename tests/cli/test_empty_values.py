@@ -38,4 +38,4 @@ OPTIONS = [option for name, main in COMMANDS.items() for option in options(name,
 def test_an_empty_value_is_an_error(main: click.Command, option: str) -> None:
     ended = CliRunner().invoke(main, [f"{option}="])
     assert ended.exit_code == 2
-    assert f"Invalid value for '{option}'" in ended.stderr
+    assert option in ended.stderr

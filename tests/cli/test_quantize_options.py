@@ -93,7 +93,10 @@ INT8, WEIGHTS = ("--quantize", "int8"), ("--weights", "int8")
         ((*INT8, "--calibrate", "data", "--std", "0"), r"std is \[0.0\]; give one number, or three.* above 0"),
         ((*INT8, "--calibrate", "data", "--mean", "1,2"), r"mean is \[1.0, 2.0\]; give one number, or three"),
         ((*INT8, "--calibrate", "data", "--mean", "a"), "'a' is not of the form 0.485,0.456,0.406"),
-        ((*INT8, "--calibrate", "data", "--save-quantized", "data"), "--save-quantized data: give the path of a file"),
+        (
+            (*INT8, "--calibrate", "data", "--save-quantized", "data"),
+            "--save-quantized data is a folder; give the path of a file",
+        ),
         ((*INT8, "--calibrate", "data", "--expected", "net.onnx"), "--expected net.onnx: it is no JSON"),
         (("--quantize", "int4"), "'int4' is not 'int8'; weights alone may be others: --weights int4"),
         (

@@ -130,6 +130,7 @@ BAD_OPTIONS: Mapping[str, tuple[Sequence[str], str]] = {
     ),
     "an empty report": (["--report", ""], r"Invalid value for '--report': the path is empty; give one"),
     "empty operators": (["--ops", ""], r"Invalid value for '--ops': the path is empty; give one"),
+    "no coding": (["--compress", ","], r"--compress : choose from br, gz"),
     "no number of seconds": (["--max-seconds", "nan"], r"'nan' is not a number of seconds"),
     "a mean of no pictures": (
         ["--mean", "0.5,0.5,0.5"],
