@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,12 +57,12 @@ def write_folder(
     return written
 
 
-def check_free(out: Path, kind: FolderKind, *, force: bool, others: Mapping[str, Path] | None = None) -> None:
+def check_free(out: Path, kind: FolderKind, *, force: bool, others: Iterable[tuple[str, Path]] = ()) -> None:
     """InputError where a folder of this kind cannot be written to `out`, or one of the `others`, files by their
     options, would lie in it."""
     with _explained(out, kind):
         _check_free(out.resolve(), kind, force)
-        for option, path in (others or {}).items():
+        for option, path in others:
             if out.resolve() in path.resolve().parents:
                 raise InputError(
                     f"{option} {path} lies in --out {out}, which holds the files of its {kind.what} alone; give a file "

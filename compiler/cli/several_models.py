@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,16 +49,17 @@ class ModelsCommand(RepeatableCommand):
     """A command of one model, or of several: then `given_models` has their options, and the command none of these."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        given, _, _ = self.make_parser(ctx).parse_args(list(args))
+        own = {p.name for p in _of_model.params}
+        params = [_repeatable(p) if p.name in own else p for p in self.params]
+        given, _, _ = click.Command(self.name, params=params).make_parser(ctx).parse_args(list(args))
         models = given.get("models")  # click's mark of what is missing in its place
         arguments = [str(a) for a in models] if isinstance(models, tuple | list) else []
         if not _are_several(arguments) or ctx.resilient_parsing:
             return super().parse_args(ctx, args)
-        own = {p.name: p for p in _of_model.params}
         values: list[Value] = []
         flags: list[str] = []
         rest = [*arguments]
-        for param in self.params:
+        for param in params:
             value = given.get(param.name or "")
             if value is None or not isinstance(param, click.Option):
                 continue
@@ -94,6 +96,15 @@ def options_of_models(given: GivenModels, files: Mapping[str, Path]) -> dict[str
         for name in _owners(flag, text, cards, {n: [*shared[n], *own[n]] for n in files}):
             shared[name].append((flag, text))
     return {name: _parsed([*given.flags, *map("=".join, [*shared[name], *own[name]])]) for name in files}
+
+
+def _repeatable(param: click.Parameter) -> click.Parameter:
+    """An option that keeps each of its values: one of several models may have its own."""
+    if not isinstance(param, click.Option) or param.is_flag:
+        return param
+    repeatable = copy(param)
+    repeatable.multiple = True
+    return repeatable
 
 
 def _text(option: click.Option, value: object) -> str:

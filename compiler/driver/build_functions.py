@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -45,8 +46,14 @@ def check_functions(functions: Sequence[Function], out: Path) -> None:
         if options.alone is not None:
             raise InputError(f"--targets {options.alone.name} is for one model: compile each into a folder of its own")
         check_functions_packaging(options.packaging)
-    outputs = {option: path for f in functions for option, path in f.options.outputs.items()}
+    outputs = [output for f in functions for output in f.options.outputs]
     check_free(out, BUNDLE, force=functions[0].options.force, others=outputs)
+    for (option, path), count in Counter((option, path.resolve()) for option, path in outputs).items():
+        if count > 1:
+            raise InputError(
+                f"{option} {path}: {count} models would be written to this file; give each another one, as in "
+                f"{option} {functions[0].name}:FILE"
+            )
 
 
 @dataclass(frozen=True, slots=True)

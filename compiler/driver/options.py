@@ -216,11 +216,11 @@ class Options:
             )
 
     @property
-    def outputs(self) -> dict[str, Path]:
-        """By option the files that a build writes besides its folder."""
+    def outputs(self) -> tuple[tuple[str, Path], ...]:
+        """The files that a build writes besides its folder, each behind its option."""
         save = None if self.quantize is None else self.quantize.save
-        given = {"--report": self.report, "--save-quantized": save}
-        return {option: path for option, path in given.items() if path is not None}
+        given = (("--report", self.report), ("--save-quantized", save))
+        return tuple((option, path) for option, path in given if path is not None)
 
     @property
     def page(self) -> bool:

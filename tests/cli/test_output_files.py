@@ -49,6 +49,19 @@ def test_a_quantised_model_that_cannot_be_written(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["dense.onnx"]
 
 
+def test_quantised_models_have_files_of_their_own(tmp_path: Path) -> None:
+    dense = tmp_path / "dense.onnx"
+    onnx.save(model([node("MatMul", ["x", "w"], ["y"])], {"x": [1, 64]}, ["y"], {"w": random((64, 64))}), dense)
+    build = (f"a={dense}", f"b={dense}", "--out", tmp_path / "out", "--targets", "wasm", "--weights", "int8")
+    one, other = tmp_path / "q.onnx", tmp_path / "r.onnx"
+    message = "--save-quantized .*/q.onnx: 2 models would be written to this file; give each another one, as in --save"
+    refused(run(*build, "--save-quantized", one), message)
+    assert [p.name for p in tmp_path.iterdir()] == ["dense.onnx"]
+    assert run(*build, "--save-quantized", f"a:{one}", "--save-quantized", f"b:{other}").exit_code == 0
+    assert one.exists()
+    assert other.exists()
+
+
 @pytest.mark.parametrize("option", ["--report", "--save-quantized"])
 def test_no_other_file_lies_in_the_folder(path: Path, tmp_path: Path, option: str) -> None:
     (tmp_path / "out").mkdir()
