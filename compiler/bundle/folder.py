@@ -38,7 +38,7 @@ class FolderKind:
 
 
 Others = Callable[[list[WrittenFile]], Sequence[OutputFile]]
-"""What is written with a folder, outside of it, of the folder's files."""
+"""Makes the files that are written with a folder, outside of it; it receives those of the folder."""
 
 
 def write_folder(

@@ -179,7 +179,7 @@ Reported = Callable[[Report], Sequence[OutputFile]]
 
 
 def with_files(report: Report, reported: Reported) -> Others:
-    """What is written of a report once it lists the files of the build."""
+    """Makes the files that are `reported`, once the report lists those of the build."""
 
     def others(files: list[WrittenFile]) -> Sequence[OutputFile]:
         report.files = files

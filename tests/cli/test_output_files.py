@@ -12,7 +12,7 @@ from cli.command import SHAPE, contents, refused, run
 from onnx_models import model, node, random
 
 FULL = "/dev/full"
-"""What opens, and cannot be written to: as a disk that is full by the time that the build ends."""
+"""A file that opens, and cannot be written to: as on a disk that is full by the time that the build ends."""
 pytestmark = pytest.mark.skipif(not Path(FULL).exists(), reason="no device that is always full")
 
 
