@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 
@@ -11,10 +13,14 @@ from .ir import Array, Graph, Node, Value
 from .names import value_names
 from .share_transposes import PRODUCTS
 
+CODEBOOK = {"Reshape": 0, "Mul": 0, "Gather": 1, "Cast": 0}
+"""Nodes that apply a codebook and its scales, and which of their inputs has an element for each of the result's."""
+
 
 def pack_along_sums(graph: Graph) -> Graph:
     """w = Unpack(words)   ->   w = Unpack(words', axis=0)
     where y = MatMul(x, DequantizeLinear(w, s, z)) alone reads w, a constant of less than eight bits; z likewise
+    where y = MatMul(x, Mul(Gather(table, Cast(w)), s)) alone reads w, with Reshapes around Mul or without
 
     In ONNX the elements of a byte are neighbours in a row, which are columns of the product: a vector of columns is of
     parts of bytes then. Along the other axis it is the same part of four bytes.
@@ -28,15 +34,18 @@ def pack_along_sums(graph: Graph) -> Graph:
     names = value_names(graph)
     words: dict[Value, Array] = {}
     folded = dict(graph.folded)
-    for dequantised, node in graph.folded.items():
+
+    def is_inside(v: Value) -> bool:
+        """Whether one node alone reads `v`, a folded one."""
+        return v in graph.folded and len(readers[v]) == 1 and v not in consumers and v not in outputs
+
+    for dequantised in graph.folded:
         uses = consumers.get(dequantised, ())
         alone = dequantised not in readers and dequantised not in outputs and uses
-        if node.op != "DequantizeLinear" or not alone or not all(_sums_rows(n, dequantised) for n in uses):
+        if not alone or not all(_sums_rows(n, dequantised) for n in uses):
             continue
-        for v in (node.inputs[0], *node.inputs[2:3]):
-            unpack = None if v is None else graph.folded.get(v)
-            if v is None or unpack is None or len(readers[v]) > 1 or v in consumers or v in outputs:
-                continue
+        for v in _elements(graph, dequantised, is_inside):
+            unpack = graph.folded[v]
             stored, axis = _packed_along_rows(unpack), len(v.shape) - 2
             if stored is None or len(v.shape) != len(dequantised.shape):
                 continue
@@ -45,6 +54,24 @@ def pack_along_sums(graph: Graph) -> Graph:
             words[packed] = data
             folded[v] = replace(unpack, inputs=(packed,), attributes={**unpack.attributes, "axis": axis})
     return replace(graph, constants={**words, **graph.constants}, folded=folded) if words else graph
+
+
+def _elements(graph: Graph, w: Value, is_inside: Callable[[Value], bool]) -> list[Value]:
+    """The elements, and zero points, of which the matrix `w` is computed by nodes that are read by each other alone:
+    each element of `w` by that of the same indices, or zero points by blocks."""
+    node = graph.folded[w]
+    if node.op == "DequantizeLinear":
+        return [v for v in (node.inputs[0], *node.inputs[2:3]) if v is not None and is_inside(v)]
+    value = w
+    while node.op in CODEBOOK:
+        made, read = value, node.inputs[CODEBOOK[node.op]]
+        if read is None or not is_inside(read) or prod(read.shape) != prod(made.shape):
+            return []
+        table = node.inputs[0]
+        if node.op == "Gather" and (table is None or len(table.shape) != 1):
+            return []
+        value, node = read, graph.folded[read]
+    return [value] if value is not w and value.shape == w.shape else []
 
 
 def _sums_rows(node: Node, w: Value) -> bool:

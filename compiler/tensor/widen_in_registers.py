@@ -11,7 +11,9 @@ from ..costs import GpuCosts
 from ..dtypes import F32, I32, DType
 from ..ir.affine import affine
 from ..ir.contraction import Contraction, find_contraction
-from ..ir.nodes import Binary, Cast, Expr, Load, Node, Select, Var
+from ..ir.facts import Facts
+from ..ir.intervals import limits, within
+from ..ir.nodes import Binary, Cast, Const, Expr, Load, Node, Select, Var
 from ..ir.reduction import Reduce
 from ..ir.rewrite import free_vars, loads, rewrite, rewrite_top_down, substitute, walk
 from ..ir.simplify import simplify_expr
@@ -191,7 +193,23 @@ def _expanded(load: Load, t: Tensor, most: int | None = None) -> tuple[Expr, dic
 
     assert t.body is not None
     value = rewrite_top_down(substitute(t.body, dict(zip(t.axes, load.indices, strict=True))), rule)
+    facts = Facts({})
+    value = rewrite(value, lambda n: _decided(n, facts), {Select, Binary, Cast})
     return simplify_expr(rewrite_top_down(value, _apart)), reads
+
+
+def _decided(n: Node, facts: Facts) -> Expr | None:
+    """What bounds an index in a codebook, where bits of a word are within its bounds: the index."""
+    match n:
+        case Select(Binary("<", a, Const(0)), _, b) if a.dtype == I32 and facts.of(a)[0] >= 0:
+            return b
+        case Binary("max", a, Const(bound)) if a.dtype == I32 and facts.of(a)[0] >= bound:
+            return a
+        case Binary("min", a, Const(bound)) if a.dtype == I32 and facts.of(a)[1] <= bound:
+            return a
+        case Cast(to, Cast(middle, a)) if to == I32 == a.dtype and middle.is_int and within(facts.of(a), limits(middle)):
+            return a
+    return None
 
 
 def _apart(n: Node) -> Expr | None:

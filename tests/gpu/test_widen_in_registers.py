@@ -191,6 +191,22 @@ def test_elements_of_a_codebook(target: str, rows: int) -> None:
 
 
 @pytest.mark.parametrize("target", DEVICES)
+@pytest.mark.parametrize("rows", [1, 17])
+@pytest.mark.parametrize("transposed", [0, 1])
+def test_a_codebook_of_quantised_weights(target: str, rows: int, transposed: int) -> None:
+    """Gather of a table, and scales between two Reshapes, as the quantiser writes them: along columns or rows."""
+    depth, columns = 640, 520
+    w = random((columns, depth) if transposed else (depth, columns))
+    float32 = model([node("Gemm", ["x", "w"], ["y"], transB=transposed)], {"x": [rows, depth]}, ["y"], {"w": w}, 21)
+    proto = webnn_compile.quantize(float32, weights="nf4")
+    assert "Gather" in {n.op_type for n in proto.graph.node}
+    x, compiled = random((rows, depth)), compiled_for(target, proto)
+    want = webnn_compile.compile(proto, "native").run({"x": x})["y"]
+    np.testing.assert_allclose(compiled.run({"x": x})["y"], want, rtol=1e-4, atol=1e-3)
+    assert constant_bytes(compiled.program) <= (w.size // 2 + w.size // 32 * 4) * 1.1 + 1024
+
+
+@pytest.mark.parametrize("target", DEVICES)
 @pytest.mark.parametrize("kind", ["FLOAT", "INT8", "INT4"])
 def test_a_table_is_looked_up_in_and_multiplied_by(target: str, kind: str) -> None:
     """One copy serves both, in few bits if the model has them."""

@@ -49,11 +49,52 @@ def test_elements_of_a_byte_are_of_one_column() -> None:
     np.testing.assert_allclose(webnn_compile.compile(products()).run({"x": x})["y"], want, rtol=1e-4, atol=1e-4)
 
 
+TABLE = random((16,), 3)
+
+
+def codebook(*more: onnx.NodeProto, **attributes: int) -> onnx.ModelProto:
+    """Elements are places in a table, as the quantiser writes them: of whole blocks."""
+    depth, held = DEPTH // BLOCK * BLOCK, onnx.helper.tensor_dtype_to_np_dtype(onnx.TensorProto.UINT4)
+    nodes = [
+        node("Cast", ["q"], ["i"], to=onnx.TensorProto.INT32),
+        node("Gather", ["table", "i"], ["entries"]),
+        node("Reshape", ["entries", "blocks"], ["blocked"]),
+        node("Mul", ["blocked", "s"], ["scaled"]),
+        node("Reshape", ["scaled", "shape"], ["w"]),
+        node("Gemm", ["x", "w"], ["y"], **attributes),
+        *more,
+    ]
+    constants: dict[str, Array] = {
+        "q": (Q[:depth] + 8).astype(held),
+        "table": TABLE,
+        "s": SCALE[: depth // BLOCK, None],
+        "blocks": np.array([depth // BLOCK, BLOCK, COLUMNS]),
+        "shape": np.array([depth, COLUMNS]),
+    }
+    outputs = ["y", *(o for n in more for o in n.output)]
+    return model(nodes, {"x": [3, COLUMNS if attributes.get("transB") else depth]}, outputs, constants, 21)
+
+
+def test_places_in_a_codebook() -> None:
+    packed = pack_along_sums(imported(codebook()))
+    verify_graph(packed, "pack_along_sums")
+    (unpack,) = [n for n in packed.folded.values() if n.op == "Unpack"]
+    assert unpack.attributes["axis"] == 0
+    depth = DEPTH // BLOCK * BLOCK
+    (words,) = unpack.reads
+    assert packed.constants[words].shape == (depth // 2, COLUMNS)
+    x = random((3, depth))
+    want = x @ (TABLE[Q[:depth] + 8] * SCALE.repeat(BLOCK, 0)[:depth])
+    np.testing.assert_allclose(webnn_compile.compile(codebook()).run({"x": x})["y"], want, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize(
     "proto",
     [
         pytest.param(products(transB=1), id="rows are summed over"),
         pytest.param(products(node("Gemm", ["y", "w"], ["z"], transB=1)), id="another reader"),
+        pytest.param(codebook(transB=1), id="rows of a codebook are summed over"),
+        pytest.param(codebook(node("MatMul", ["x", "entries"], ["z"])), id="another reader of what a codebook says"),
     ],
 )
 def test_others_stay(proto: onnx.ModelProto) -> None:
