@@ -16,6 +16,7 @@ from ..target import Target
 from .choose_quads import choose_quads
 from .expand_entries import expand_entries
 from .join_words import join_words
+from .own_dots import own_dots
 from .rules.contraction import schedule_contraction
 from .rules.cores import schedule_cores
 from .rules.long_sums import block_products, block_sums
@@ -32,7 +33,7 @@ from .word_products import word_products
 def schedule_cpu(kernel: Kernel, target: Target, choices: Choices = DEFAULT) -> Kernel:
     """A kernel of naive nests becomes one of tiles and vectors; its constants may get other layouts, and its large
     loops run on several cores. Raises ScheduleError for inconsistent choices."""
-    kernel = join_words(kernel)
+    kernel = own_dots(join_words(kernel), target.dots)
     worded = word_products(kernel, target.dots)
     kernel = kernel if worded is None else worded.kernel
     packed: dict[Buffer, Buffer] = {}

@@ -207,7 +207,9 @@ def _decided(n: Node, facts: Facts) -> Expr | None:
             return a
         case Binary("min", a, Const(bound)) if a.dtype == I32 and facts.of(a)[1] <= bound:
             return a
-        case Cast(to, Cast(middle, a)) if to == I32 == a.dtype and middle.is_int and within(facts.of(a), limits(middle)):
+        case Cast(to, Cast(middle, a)) if (
+            to == I32 == a.dtype and middle.is_int and within(facts.of(a), limits(middle))
+        ):
             return a
     return None
 

@@ -10,9 +10,10 @@ from kernel_checks import NARROW, run_kernel
 from webnn_compile.dtypes import I32
 from webnn_compile.ir.nodes import Binary, Buffer, Const, Expr, For, Kernel, Load, Store, Var
 from webnn_compile.ir.rewrite import walk
-from webnn_compile.ir.scalar_ops import QUADS, SIGNED
+from webnn_compile.ir.scalar_ops import DOTS, QUADS, SIGNED
 from webnn_compile.ir.verify import verify_kernel
 from webnn_compile.schedule.choose_quads import choose_quads
+from webnn_compile.schedule.own_dots import own_dots
 from webnn_compile.schedule.sign_quads import sign_quads
 from webnn_compile.target import GENERIC, WASM_BYTES, WASM_PLAIN, WASM_RELAXED, Target
 
@@ -84,3 +85,19 @@ def test_both_operands_signed(bits: int, dots: int) -> None:
     b = generator.integers(-(2**31), 2**31, (3, COUNT)).astype(np.int32)
     a[:3], b[:, 0], b[:, 1], b[:, 2] = (-1, -0x7F7F7F80, 0x7F7F7F7F), -0x7F7F7F80, 0x7F7F7F7F, -1
     np.testing.assert_array_equal(run_kernel(signed, [a, b])[0], run_kernel(kernel, [a, b])[0])
+
+
+@pytest.mark.parametrize("target", [WASM_PLAIN, ARM, AVX, VNNI, GENERIC], ids=lambda t: f"{t.name}-{t.dots}")
+@pytest.mark.parametrize("op", DOTS)
+def test_instructions_of_others(target: Target, op: str) -> None:
+    """Models that were lowered for another processor: as instructions of the target, or as none in particular."""
+    i = Var("i", COUNT)
+    a, b, y = (Buffer(name, (COUNT,), I32) for name in "aby")
+    kernel = Kernel("k", (a, b, y), For(i, Store(y, (i,), Binary(op, Load(a, (i,)), Load(b, (i,))))))
+    own = own_dots(kernel, target.dots)
+    (used,) = [n.op for n in walk(own.body) if isinstance(n, Binary)]
+    assert used in (*target.dots, "dot_pairs", QUADS, SIGNED)
+    assert (own is kernel) == (used == op)
+    generator = np.random.default_rng(0)
+    words = [generator.integers(-(2**31), 2**31, COUNT).astype(np.int32) for _ in range(2)]
+    np.testing.assert_array_equal(run_kernel(own, words)[0], run_kernel(kernel, words)[0])
