@@ -199,7 +199,7 @@ def _expanded(load: Load, t: Tensor, most: int | None = None) -> tuple[Expr, dic
 
 
 def _decided(n: Node, facts: Facts) -> Expr | None:
-    """What bounds an index in a codebook, where bits of a word are within its bounds: the index."""
+    """The index in a codebook without the bounds that the bits of a word never exceed."""
     match n:
         case Select(Binary("<", a, Const(0)), _, b) if a.dtype == I32 and facts.of(a)[0] >= 0:
             return b
