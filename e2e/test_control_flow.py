@@ -141,3 +141,37 @@ def test_a_branch_that_does_not_fit_is_an_error_of_its_runs(page: Page, tmp_path
     assert first == last == [8] * 8
     assert refused[:2] == ["RunError", "refused"]
     assert "this run takes its else_branch, which does not fit" in refused[2]
+
+
+LONGER = """
+    (float[n] x, int64 m) => (float y) <int64[1] k = {5}, bool yes = {1}, float zero = {0}> {
+      y = Loop(m, yes, zero) <body = b (int64 t, bool c, float s) => (bool d, float u) {
+        d = Identity(c)
+        v, i = TopK(x, k)
+        p = ReduceSum <keepdims = 0> (v)
+        u = Add(s, p)
+      }>
+    }"""
+
+TRY_SIZES = """
+  const model = await bundle.load({ backend: argument.backend });
+  const told = [];
+  for (const [n, m] of [[6, 3], [4, 3], [4, 0], [5, 1]]) {
+    const run = model.run({ x: new Float32Array(n).fill(1), m: BigInt64Array.of(BigInt(m)) });
+    told.push(await run.then(({ y }) => y[0], ({ name, code, message }) => [name, code, message]));
+  }
+  return told;
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_size_that_does_not_fit_in_a_loop_is_an_error_of_its_runs(page: Page, tmp_path: Path, backend: str) -> None:
+    """An iteration that asks for more elements than there are; runs without one have a result."""
+    made = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 18]> g {LONGER}')
+    onnx.save(made, tmp_path / "longer.onnx")
+    with serve(compile_site(tmp_path / "longer.onnx", tmp_path, "--targets", backend, "--dim", "n=1..8")) as site:
+        open_bundle(page, site, "bundle", backend)
+        first, refused, none, last = value(page, TRY_SIZES, {"backend": backend})
+    assert (first, none, last) == (15, 0, 5)
+    assert refused[:2] == ["RunError", "refused"]
+    assert "axis 0 of extent n is shorter than its k, 5 in this run" in refused[2]
