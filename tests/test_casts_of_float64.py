@@ -100,3 +100,19 @@ def test_powers_of_two() -> None:
     proto.graph.input[0].type.tensor_type.elem_type = TensorProto.DOUBLE
     (got,) = webnn_compile.compile(proto).run({"x": x}).values()
     np.testing.assert_array_equal(got, np.asarray([1, 2, 2.0**101, 4, 2.0**-127], np.float32))
+
+
+@pytest.mark.parametrize("folded", [False, True])
+def test_of_constants_and_by_casts_like_others(folded: bool) -> None:
+    x = samples(ml_dtypes.bfloat16)
+    nodes = [
+        node("Cast", ["like"], ["b"], to=TensorProto.BFLOAT16),
+        node("CastLike", ["x", "b"], ["c"]),
+        node("Cast", ["c"], ["y"], to=TensorProto.FLOAT),
+    ]
+    proto = model(nodes, {"like": [1]} if folded else {"x": x.shape, "like": [1]}, ["y"], {"x": x} if folded else {})
+    if not folded:
+        proto.graph.input[0].type.tensor_type.elem_type = TensorProto.DOUBLE
+    feeds = {"like": np.ones(1, np.float32), **({} if folded else {"x": x})}
+    (got,) = webnn_compile.compile(proto).run(feeds).values()
+    np.testing.assert_array_equal(got, nearest(x, ml_dtypes.bfloat16, saturate=False))
