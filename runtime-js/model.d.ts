@@ -435,7 +435,7 @@ export interface KernelTime {
   clock: 'gpu' | 'wall';
   /** How often a run repeats it: not once in a loop, or in a branch. `ms` is the time of all. */
   count: number;
-  /** Floating point operations and bytes read and written, where the compiler counted them. */
+  /** Floating point operations and bytes read and written, to four digits, where the compiler counted them. */
   flops?: number;
   bytes?: number;
 }

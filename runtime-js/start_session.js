@@ -69,7 +69,7 @@ import { openStore } from './fetch/keep_files.js';
 /**
  * @typedef {object} Backend The exports of its script.
  * @property {(plan: any, notify: (notice: Notice) => void) => Promise<Session>} start
- * @property {typeof import('./worker/mailbox.js').mailboxes} [mailboxes] of wasm
+ * @property {typeof import('./worker/serve_mailbox.js').mailboxes} [mailboxes] of wasm
  */
 
 /**

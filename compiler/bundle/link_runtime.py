@@ -23,7 +23,7 @@ _PART = re.compile(r"^export (?:\{ (?:\w+ as )?(\w+) \} from .*|const (\w+) = [^
 
 _SHORTER: dict[str, Callable[[str], str]] = {"js": strip_types, "css": minify_style}
 
-_NAMES = "canaries|trials|subgroups|floats|replaced|check|finite|states|newest|functions|generate|pieces|chat|signature"
+_NAMES = "bytes|canaries|trials|subgroups|floats|replaced|check|finite|states|newest|functions|generate|pieces|chat|signature"
 _SECTION = re.compile(r"^ *// <(" + _NAMES + r")>\n(.*?)^ *// </\1>\n", re.MULTILINE | re.DOTALL)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ..errors import InternalError
 from .files import STABLE_NAMES
-from .minify_script import minify_script, short_words
+from .minify_script import capital_words, minify_scripts
 from .strip_types import strip_types
 
 COMMON = "runtime.js"
@@ -34,6 +34,7 @@ IMPORTED_LATER = re.compile(r"\bimport\('\./(\w+\.js)'\)")
 _IMPORT = re.compile(r"^import (?:\{([^}]*)\}|\* as (\w+)) from '\./(\w+\.js)';\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|const|class) (\w+))", re.MULTILINE)
 _EXPORT_FROM = re.compile(r"^export \{ (?:(\w+) as )?(\w+) \} from '\./(\w+\.js)';\n", re.MULTILINE)
+_CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
 _OTHER = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 
 
@@ -59,9 +60,9 @@ def merge_modules(sources: Mapping[str, str]) -> dict[str, str]:
     """Equivalent sources in fewer modules: ENTRIES and the scripts that modules name, each with the modules that it
     alone imports, COMMON and SHARED. Files that are no modules, or that are not imported, stay as they are.
 
-    A module becomes a function that runs once, so names in different modules do not collide, and those in it are short
-    ones; what it exports are variables of the file, by one name in all files. InternalError for an unsupported form of
-    import or export, and for an import of what a module does not export.
+    All modules of a file share its scope, in which they have different short names; what a module exports are variables
+    of the file, by one name in all files. InternalError for an unsupported form of import or export, and for an import
+    of what a module does not export.
     """
     modules = {name: parse_module(name, text) for name, text in sources.items() if name.endswith(".js")}
     needs = _needs_of_scripts(modules)
@@ -84,8 +85,8 @@ def merge_modules(sources: Mapping[str, str]) -> dict[str, str]:
 
 
 class Variables:
-    """Exports of modules as variables of files: `$a` in each file that has or imports the export, shortest for those
-    that most modules import."""
+    """Exports of modules as variables of files: `A` in each file that has or imports the export, shortest for those
+    that most modules import. Other variables begin with small letters, where these are enough."""
 
     def __init__(self, modules: Mapping[str, Module]) -> None:
         self._modules = modules
@@ -94,7 +95,7 @@ class Variables:
             uses.update(key for key in map(self._origin, self._imports(m)) if key is not None)
             uses.update({(m.name, name): 0 for name in m.exports})
         ranked = sorted(uses, key=lambda key: (-uses[key], key))
-        self._names = {key: f"${word}" for key, word in zip(ranked, short_words(), strict=False)}
+        self._names = dict(zip(ranked, capital_words(), strict=False))
         self.modules = {variable: name for (name, _), variable in self._names.items()}
         """The module that has a variable's value."""
 
@@ -242,13 +243,13 @@ def _file(
     found = {name: places[variables.modules[name]] for name in outside}
     for other in sorted({*found.values(), *(places[name] for name in later)}):
         names = [name for name in outside if found[name] == other]
-        lines.append(f"import {{ {', '.join(names)} }} from './{other}';\n" if names else f"import './{other}';\n")
+        lines.append(f"import {{{','.join(names)}}} from './{other}';\n" if names else f"import './{other}';\n")
     for m in own:
         for target, members in m.imports:
             if target in STABLE_NAMES:
                 pattern = f"* as {members}" if isinstance(members, str) else f"{{ {_pattern(members, ' as ')} }}"
                 lines.append(f"import {pattern} from './{target}';\n")
-    lines.append(functions_of(own, variables))
+    lines.append(scope_of(own, variables))
     names = list(public)
     # model.js has the classes of errors from COMMON.
     for script in (file, *(["errors.js"] if file == COMMON else [])):
@@ -256,7 +257,7 @@ def _file(
             exported = variables.exported(script).items()
             names += [f"{made} as {name}" for name, made in exported if script == file or name[0].isupper()]
     if names:
-        lines.append(f"export {{ {', '.join(names)} }};\n")
+        lines.append(f"export {{{','.join(names)}}};\n")
     return "".join(lines)
 
 
@@ -264,10 +265,10 @@ def _pattern(members: Mapping[str, str], between: str) -> str:
     return ", ".join(name if name == local else f"{name}{between}{local}" for local, name in members.items())
 
 
-def functions_of(modules: Iterable[Module], variables: Variables, stable: Collection[str] = ()) -> str:
-    """The modules as functions that run once, in order, and give what they export. Of STABLE_NAMES, whose imports are
-    others' to write, `stable` are variables, too."""
-    blocks = []
+def scope_of(modules: Iterable[Module], variables: Variables, stable: Collection[str] = ()) -> str:
+    """The modules one after the other in one scope, where variables hold what they export. Of STABLE_NAMES, whose
+    imports are others' to write, `stable` are variables, too."""
+    parts = []
     for m in modules:
         bindings = []
         for target, members in m.imports:
@@ -276,15 +277,15 @@ def functions_of(modules: Iterable[Module], variables: Variables, stable: Collec
                 bindings.append(f"{pattern}={variable_of(target)}")
             elif isinstance(members, str) and target not in STABLE_NAMES:
                 bindings.append(f"{members}={variables.object_of(target)}")
-        made = variables.made(m)
-        result = m.exports[0] if len(m.exports) == 1 else f"[{','.join(m.exports)}]"
-        inner = "\n".join((*([f"const {','.join(bindings)};"] if bindings else []), m.body, f"return {result}"))
-        left = made[0] if len(made) == 1 else f"[{','.join(made)}]"
-        script = minify_script(inner, tuple(variables.locals_of(m).items()))
-        if script != "return[]":
-            blocks.append(f"{left}=(()=>{{{script}}})()")
-    together = ",\n".join(blocks)
-    return f"const {together};\n" if blocks else ""
+        names = dict(zip(m.exports, variables.made(m), strict=True))
+        # Classes keep their names, which users see.
+        classes = {name: names.pop(name) for name in _CLASS.findall(m.body) if name in names}
+        behind = [f"{variable}={name}" for name, variable in classes.items()]
+        declared = (f"const {','.join(items)};" if items else "" for items in (bindings, behind))
+        source = f"\n{m.body}\n".join(declared)
+        names |= variables.locals_of(m) | {variable: variable for variable in classes.values()}
+        parts.append((source, tuple(names.items())))
+    return f"{minify_scripts(tuple(parts))}\n"
 
 
 def variable_of(name: str) -> str:

@@ -1,6 +1,6 @@
 """The runtime as one classic script, for pages and workers that take no ES modules.
 
-import { x } from './a.js'  ->  a function that runs once, of which x is a result
+import { x } from './a.js'  ->  a variable of the script, whose value is x
 import('./a.js')            ->  a promise of the same
 import.meta                 ->  $meta, a parameter: where the script lies, and its own source
 a worker's script           ->  the same script, in a worker of that name
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ..errors import InternalError
-from .merge_modules import ALONE, IMPORTED_LATER, Module, Variables, functions_of, needs_of, parse_module, variable_of
+from .merge_modules import ALONE, IMPORTED_LATER, Module, Variables, needs_of, parse_module, scope_of, variable_of
 
 RUNTIME = "$runtime"
 """A function of `$meta` (runtime-js/script/create_script_worker.js), whose results are the exports of the modules asked
@@ -35,28 +35,24 @@ def merge_script(sources: Mapping[str, str], roots: tuple[str, ...]) -> str:
     common = {m.name: m for name in workers if name not in ALONE for m in needs_of(name, modules)[:-1]}
     cases = []
     for name in workers:
-        own = functions_of((m for m in needs_of(name, modules) if m.name not in common), variables)
+        own = scope_of((m for m in needs_of(name, modules) if m.name not in common), variables)
         cases.append(f"'webnn-compile ./{name}'(){{\n{own}}},\n")
-    done = set(common)
-    others = []
-    for root in roots:
-        needed = [m for m in needs_of(root, modules) if m.name not in done]
-        others.append(functions_of(needed, variables))
-        done.update(m.name for m in needed)
+    others = {m.name: m for root in roots for m in needs_of(root, modules) if m.name not in common}
+    results = ", ".join(f"{variable_of(root)}: {variables.object_of(root)}" for root in roots)
     return _checked(
-        f"function {RUNTIME}($meta) {{\n{functions_of(common.values(), variables)}"
+        f"function {RUNTIME}($meta) {{\n{scope_of(common.values(), variables)}"
         f"const workers = {{\n__proto__: null,\n{''.join(cases)}}};\n"
         # The name of a page's window is what others have set.
         "const role = typeof document === 'undefined' && workers[globalThis.name];\n"
-        f"if (role) return void role();\n{''.join(others)}"
-        f"return {{ {', '.join(f'{variable_of(root)}: {variables.object_of(root)}' for root in roots)} }};\n}}\n"
+        # Names in the block may be those of others above.
+        f"if (role) return void role();\n{{\n{scope_of(others.values(), variables)}return {{ {results} }};\n}}\n}}\n"
     )
 
 
 def merge_page(sources: Mapping[str, str], model: str) -> str:
     """The bundle's own page as a classic script, beside which `model`, an expression, has the model's exports."""
     modules = {n: parse_module(n, text) for n, text in sources.items() if n.endswith(".js")}
-    page = functions_of(needs_of("page.js", modules), Variables(modules), stable=("model.js",))
+    page = scope_of(needs_of("page.js", modules), Variables(modules), stable=("model.js",))
     return _checked(f"(() => {{\n'use strict';\nconst {variable_of('model.js')} = {model};\n{page}}})();\n")
 
 

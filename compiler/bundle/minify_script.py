@@ -1,25 +1,24 @@
 """A script in fewer characters: short names for what is local to it, no comments, spaces or needless signs.
 
     const offset = (values, { start, size: extent }) => values[start] + extent;
-    const a=(b,{start:c,size:d})=>b[c]+d;
+    const t=(t,{start:e,size:n})=>t[e]+n;
 
-Names change all or nothing: each name of a variable has one short name throughout, if wherever it stands a declaration
-of it is in scope, and shares it with no name whose scope meets its own. Names of properties and of a page stay,
-those of classes and functions for the traces of errors, all texts but for indentation.
+Names of properties and of a page stay, those of classes, which users see, and all texts but for indentation. Each scope
+begins with the same letter again, so that functions which differ in names alone are equal text for a compressor.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import count, product
 
-from ..errors import InternalError
-from .read_script import CONTEXTUAL, KEYWORDS, Role, Script, Token, read_script
+from .find_variables import Variables, end_of_declaration, find_variables, is_declaration
+from .read_script import CONTEXTUAL, KEYWORDS, Role, Script, Token
 
-_START = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$"
+_LETTERS = "tenrisaolcdpumfhgbvywkxjqz"
+"""From the most frequent one in scripts on."""
 _INDENTATION = re.compile(r"\s*\n\s*")
 _JOINS = re.compile(r"[\w$][\w$#]|\+\+|--|//")
 """Two tokens, by their ends, that would be one."""
@@ -27,32 +26,58 @@ _ENDS = (*";{,([:?.", "=>", "?.", "...")
 """Behind these no statement ends."""
 _CONTINUES = (*")]},;.:?([=<>&|^*/%+-", "=>", "?.", "&&", "||", "??", "===", "!==", "==", "!=", "<=", ">=", "**")
 """A statement that may end before these goes on."""
+_HEADS = ("if", "for", "while", "switch", "catch")
+"""Words before the parentheses of a statement."""
 _GLOBALS = {"POSITIVE_INFINITY": "Infinity", "NaN": "NaN"}
 """Constants of Number that are global by these names."""
 _RESTRICTED = ("return", "break", "continue", "throw", "yield", "async")
 """A statement ends behind these at the end of a line."""
 
+Names = tuple[tuple[str, str], ...]
+"""Names in a script, and what they are called outside of it, where others have use of them."""
 
-@lru_cache(maxsize=512)
-def minify_script(source: str, outer: tuple[tuple[str, str], ...] = ()) -> str:
-    """The body of a function, in which all that it declares is local; `outer` are names here and outside of it of what
-    is declared there.
 
-    Raises InternalError for forms that leave open whether a name is that of a property, for `var`, `eval` and `with`.
-    """
-    script = read_script(source)
-    names = short_names(script, dict(outer))
-    shown = [names.get(t.text, t.text) if t.role is Role.NAME else _shown(t, names) for t in script.tokens]
+def minify_script(source: str) -> str:
+    """The body of a function, in which all that it declares is local. InternalError as `find_variables`."""
+    return minify_scripts(((source, ()),))
+
+
+@lru_cache(maxsize=64)
+def minify_scripts(parts: tuple[tuple[str, Names], ...]) -> str:
+    """Scripts, one after the other in one scope, as if each had a scope of its own: what they declare at the top has
+    different names. InternalError as `find_variables`."""
+    found = [find_variables(source) for source, _ in parts]
+    names = short_names(found, [dict(given) for _, given in parts])
+    return "".join(_text(variables, own) for variables, own in zip(found, names, strict=True))
+
+
+def _text(variables: Variables, names: Mapping[int, str]) -> str:
+    script = variables.script
+    shown = [_shown(t, names.get(i)) for i, t in enumerate(script.tokens)]
     for i in range(len(shown)):
         if _is_of_number(script, i):
             shown[i + 2] = _GLOBALS[shown[i + 2]]
+    for i in _further_declarations(script):
+        shown[i - 1 : i + 1] = ",", ""
     return "".join(_joined(script, shown))
 
 
-def _shown(token: Token, names: dict[str, str]) -> str:
+def _further_declarations(script: Script) -> Iterator[int]:
+    """Each `const` or `let` behind a declaration of the same kind, which may go on with a comma."""
+    ends: dict[int, str] = {}
+    for i, token in enumerate(script.tokens):
+        if is_declaration(script, i):
+            if ends.get(i - 1) == token.text and not token.note:
+                yield i
+            ends[end_of_declaration(script, i)] = token.text
+
+
+def _shown(token: Token, name: str | None) -> str:
     match token.role:
-        case Role.SHORTHAND if token.text in names:
-            return f"{token.text}:{names[token.text]}"
+        case Role.NAME if name is not None:
+            return name
+        case Role.SHORTHAND if name is not None:
+            return token.text if token.text == name else f"{token.text}:{name}"
         case Role.TEXT if token.text[0] in "`}":
             # Strings of several lines are shaders, where indentation does not matter.
             return _INDENTATION.sub("\n", token.text)
@@ -60,131 +85,76 @@ def _shown(token: Token, names: dict[str, str]) -> str:
             return token.text
 
 
-def short_names(script: Script, outer: Mapping[str, str]) -> dict[str, str]:
-    """By the names that they replace, short ones for the most frequent; those whose scopes lie apart share one."""
-    scopes: dict[str, list[tuple[int, int]]] = {}
-    for i, start, end in _declarations(script):
-        scopes.setdefault(script.text(i), []).append((start, end))
-    uses: Counter[str] = Counter()
-    free = {*KEYWORDS, *CONTEXTUAL, *outer.values()}
-    scopes |= {name: [(0, len(script.tokens))] for name in outer}
-    for i, token in enumerate(script.tokens):
-        if token.role in (Role.NAME, Role.SHORTHAND):
-            uses[token.text] += 1
-            if not any(start <= i < end for start, end in scopes.get(token.text, ())):
-                free.add(token.text)
-    short = dict(outer)
-    taken: dict[str, list[tuple[int, int]]] = {}
-    for name in sorted((n for n in uses if n not in free and n not in outer), key=lambda n: (-uses[n], n)):
-        own = scopes[name]
-        short[name] = next(n for n in short_words() if n not in free and _apart(own, taken.get(n, ())))
-        taken.setdefault(short[name], []).extend(own)
-    return short
+def short_names(scripts: Sequence[Variables], given: Sequence[Mapping[str, str]]) -> list[dict[int, str]]:
+    """For each script, the short names of its tokens that name a variable or something in `given`.
+
+    A name is the first that means nothing else where the variable is in scope and that no other one of its scope has.
+    """
+    taken = {name for own in given for name in own.values()}
+    taken.update(name for s, own in zip(scripts, given, strict=True) for name in s.free if name not in own)
+    short: list[dict[int, str]] = [{} for _ in scripts]
+    tops = []
+    for n, (script, own) in enumerate(zip(scripts, given, strict=True)):
+        for number, v in enumerate(script.variables):
+            if v.start == -1 and v.name in own:
+                short[n][number] = own[v.name]
+            elif v.start == -1:
+                tops.append((-len(v.uses), n, number))
+    words = free_words(taken)
+    for _, n, number in sorted(tops):
+        short[n][number] = next(words)
+    return [_in_scopes(*each) for each in zip(scripts, given, short, strict=True)]
 
 
-def _apart(some: Iterable[tuple[int, int]], others: Iterable[tuple[int, int]]) -> bool:
-    return all(end <= start_ or end_ <= start for start, end in some for start_, end_ in others)
+def _in_scopes(script: Variables, given: Mapping[str, str], short: dict[int, str]) -> dict[int, str]:
+    """Short names by token, from those of a script's outermost variables by their numbers."""
+    tokens = script.script.tokens
+    scopes: dict[tuple[int, int], list[int]] = {}
+    for number, v in enumerate(script.variables):
+        if v.start != -1:
+            scopes.setdefault((v.start, v.end), []).append(number)
+    for (start, end), own in scopes.items():
+        taken: set[str] = set()
+        for i in range(start, end):
+            if tokens[i].role in (Role.NAME, Role.SHORTHAND):
+                meant, text = script.at.get(i), tokens[i].text
+                taken.add(given.get(text, text) if meant is None else short.get(meant, ""))
+        # What a function's body declares must not have the name of a parameter.
+        for (start_, end_), others in scopes.items():
+            if start_ < start and end_ == end + 1:
+                taken.update(short[number] for number in others)
+        words = free_words(taken)
+        for number in own:
+            short[number] = next(words)
+    names = {i: short[number] for i, number in script.at.items()}
+    for i, token in enumerate(tokens):
+        if i not in names and token.role in (Role.NAME, Role.SHORTHAND) and token.text in given:
+            names[i] = given[token.text]
+    return names
 
 
-def short_words() -> Iterator[str]:
+def free_words(taken: Collection[str]) -> Iterator[str]:
+    """Short names that are no keywords, and not taken."""
+    used = {*taken, *KEYWORDS, *CONTEXTUAL}
+    return (word for word in _words(_LETTERS + _LETTERS.upper() + "_") if word not in used)
+
+
+def capital_words() -> Iterator[str]:
+    """Names that begin with a capital letter, shortest first. One or two letters are no names of a page's."""
+    return _words(_LETTERS.upper())
+
+
+def _words(first: str) -> Iterator[str]:
     for length in count(1):
-        for first, *rest in product(_START, *[f"{_START}0123456789"] * (length - 1)):
-            yield "".join((first, *rest))
-
-
-def _declarations(script: Script) -> Iterator[tuple[int, int, int]]:
-    """Tokens of names that are declared, and from where to where these are in scope, or less than that."""
-    for i, token in enumerate(script.tokens):
-        if token.role is Role.KEY:
-            continue
-        if token.text in ("var", "eval", "with"):
-            raise InternalError(f"minify_script: {token.text!r} has scopes of its own")
-        if token.text in ("const", "let") and (script.role(i + 1) is Role.NAME or script.text(i + 1) in ("{", "[")):
-            yield from _variables(script, i)
-        elif token.text == "(" and i in script.closing:
-            end = script.closing[i]
-            if script.text(end + 1) == "=>":
-                yield from _bound_in(script, i + 1, end, (i, _end_of_arrow(script, end + 1)), of_object=False)
-            elif script.text(end + 1) == "{" and _has_parameters(script, i):
-                yield from _bound_in(script, i + 1, end, (i, script.after(end + 1)), of_object=False)
-        elif token.role is Role.NAME and script.text(i + 1) == "=>":
-            yield i, i, _end_of_arrow(script, i + 1)
-
-
-def _block(script: Script, i: int) -> tuple[int, int]:
-    """The innermost bracket around a token, and its end."""
-    start = script.within[i]
-    return start, script.closing[start] if start >= 0 else len(script.tokens)
-
-
-def _has_parameters(script: Script, i: int) -> bool:
-    """Whether parentheses before a block are those of a function, a method or `catch`."""
-    if script.text(i - 1) in ("function", "catch", "*") or script.role(i - 1) is Role.KEY:
-        return True
-    return "function" in (script.text(i - 2), script.text(i - 3) if script.text(i - 2) == "*" else "")
-
-
-def _end_of_arrow(script: Script, arrow: int) -> int:
-    """The token behind the body of the function of this arrow."""
-    i = arrow + 1
-    if script.text(i) == "{":
-        return script.after(i)
-    _, end = _block(script, arrow)
-    asked = 0
-    while i < end and script.text(i) not in (",", ";"):
-        asked += script.text(i) == "?"
-        if script.text(i) == ":":
-            if not asked:
-                break
-            asked -= 1
-        i = script.after(i)
-    return i
-
-
-def _variables(script: Script, i: int) -> Iterator[tuple[int, int, int]]:
-    """Names of `const` or `let`."""
-    start, end = _block(script, i)
-    stop = i + 1
-    while stop < end and script.text(stop) not in (";", "of", "in"):
-        if script.tokens[stop].text in ("const", "let", "return", "if", "for"):
-            break
-        stop = script.after(stop)
-    if script.text(stop) not in (";", "of", "in"):
-        raise InternalError(f"minify_script: no semicolon behind {script.text(i)} {script.text(i + 1)}")
-    if script.text(start) == "(":
-        if script.text(start - 1) not in ("for", "await"):
-            raise InternalError(f"minify_script: {script.text(i)} in brackets")
-        body = end + 1
-        while script.text(body) != ";" and script.text(body) != "{":
-            body = script.after(body)
-        end = script.after(body)
-    yield from _bound_in(script, i + 1, stop, (start, end), of_object=False)
-
-
-def _bound_in(
-    script: Script, start: int, end: int, scope: tuple[int, int], *, of_object: bool
-) -> Iterator[tuple[int, int, int]]:
-    """The names that patterns bind, which stand between commas."""
-    i = start
-    while i < end:
-        if script.text(i) == "...":
-            i += 1
-        if of_object and script.role(i) is not Role.SHORTHAND and script.text(i - 1) != "...":
-            i = script.after(i) + 1  # behind the colon
-        if script.role(i) in (Role.NAME, Role.SHORTHAND):
-            yield (i, *scope)
-        elif script.text(i) in ("{", "["):
-            yield from _bound_in(script, i + 1, script.closing[i], scope, of_object=script.text(i) == "{")
-        while i < end and script.text(i) != ",":
-            i = script.after(i)
-        i += 1
+        for letters in product(first, *[f"{_LETTERS}{_LETTERS.upper()}_0123456789"] * (length - 1)):
+            yield "".join(letters)
 
 
 def _joined(script: Script, shown: list[str]) -> Iterator[str]:
     """Texts of the tokens, with spaces and ends of lines where they mean something."""
     last = ""
     for i, (token, text) in enumerate(zip(script.tokens, shown, strict=True)):
-        if _means_nothing(script, i):
+        if not text or _means_nothing(script, i):
             continue
         if token.newline and _ends_line(script, i):
             yield "\n"
@@ -223,7 +193,26 @@ def _is_empty(script: Script, i: int) -> bool:
     """Whether a semicolon may be a statement of its own."""
     if script.text(i - 1) == ")":
         return script.text(script.opening[i - 1] - 1) in ("if", "for", "while", "await")
-    return script.text(i - 1) in ("else", "do", ":", "{", "}", ";")
+    return script.text(i - 1) in ("else", "do", ":")
+
+
+def _is_head(script: Script, i: int) -> bool:
+    """Whether a token ends the parentheses of a statement, behind which its body follows."""
+    start = script.opening.get(i, 0)
+    return script.text(i) == ")" and script.text(start - 1 - (script.text(start - 1) == "await")) in _HEADS
+
+
+def _is_block(script: Script, i: int) -> bool:
+    """Whether a token ends the block of a statement or a declaration, behind which no semicolon belongs."""
+    start = script.opening.get(i, 0) if script.text(i) == "}" else 0
+    if _is_head(script, start - 1) or script.text(start - 1) in ("else", "try", "finally"):
+        return True
+    if script.text(start - 1) != ")":
+        return False
+    name = script.opening[start - 1] - 1
+    function = name - (2 if script.text(name - 1) == "*" else 1)
+    first = function - (script.text(function - 1) == "async")
+    return script.text(function) == "function" and script.text(first - 1) in ("", ";", "{", "}")
 
 
 def _ends_line(script: Script, i: int) -> bool:
@@ -231,6 +220,6 @@ def _ends_line(script: Script, i: int) -> bool:
     before, token = script.text(i - 1), script.tokens[i]
     if before in _RESTRICTED or token.text in ("++", "--"):
         return True
-    if before in _ENDS or not before:
+    if before in _ENDS or not before or _is_head(script, i - 1) or _is_block(script, i - 1):
         return False
     return not (token.role is Role.SIGN and token.text in _CONTINUES)

@@ -78,7 +78,8 @@ def render_device(program: DeviceProgram) -> bytes:
             document["host"]["scalars"] = [[numbers[s], offset] for s, offset in program.host.scalars.items()]
     # Last, so that the small tables lie together: a compressor sees 32 kB, and sources are 3 times that.
     checked = _columns(_canary(canaries.get(i)) for i in range(len(program.kernels)))
-    document["kernels"] = checked | _columns(map(_kernel, program.kernels))
+    kernels = checked | _columns(map(_kernel, program.kernels))
+    document["kernels"] = dict(sorted(kernels.items(), key=lambda column: column[0] in ("source", "subgroups")))
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -184,8 +185,8 @@ def _kernel(kernel: DeviceKernel) -> dict[str, Any]:
         "source": pack_source(kernel.source),
         "access": "".join("w" if p.access == "write" else "r" for p in kernel.params),
         "grid": [expression_data(n, {s: i for i, s in enumerate(kernel.scalars)}) for n in kernel.grid],
-        "flops": kernel.flops,
-        "bytes": kernel.bytes,
+        "flops": _rounded(kernel.flops),
+        "bytes": _rounded(kernel.bytes),
     }
     if kernel.with_subgroups is not None:
         entry["subgroups"] = pack_source(kernel.with_subgroups)
@@ -198,6 +199,11 @@ def _kernel(kernel: DeviceKernel) -> dict[str, Any]:
     if (d := kernel.declarations) is not None:
         entry["declarations"] = {"samplers": list(d.samplers), "output": d.output}
     return entry
+
+
+def _rounded(number: int) -> int:
+    """To four digits, which is enough for what is shown of them and for what takes how long."""
+    return round(number, 4 - len(str(number)))
 
 
 def _storage(storage: Storage) -> dict[str, Any]:

@@ -91,6 +91,8 @@ def optional_parts(artifact: Artifact) -> Iterator[str]:
     modules = [part for part in artifact.backends if isinstance(part, WasmArtifact)]
     if modules:
         yield from ("listVariants", "mailboxes", "startThreads")
+    if any(part.in_bytes for part in modules):
+        yield "bytes"
     devices = [part for part in artifact.backends if isinstance(part, DeviceArtifact)]
     if devices:
         yield from ("finite", "hasNonFinite")

@@ -1,8 +1,15 @@
 // Relaxed instructions compute what the engine likes within limits, on which modules rely: each is tried before a module with them
 // is fetched.
-import { computes } from './features.js';
+import { passes, probe } from './features.js';
 
 /** @typedef {import('../model.js').CanaryInfo} CanaryInfo */
+
+/**
+ * Whether the browser computes `result` by a body of type i32.
+ * @param {number[]} body
+ * @param {number} result
+ */
+const computes = (body, result) => passes(probe(body, 0x7f), result);
 
 /** v128.const of an array's elements. */
 const constant = (/** @type {ArrayBufferView} */ { buffer }) => [0xfd, 12, ...new Uint8Array(buffer)];

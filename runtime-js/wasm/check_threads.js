@@ -1,7 +1,6 @@
 // Threads compute what one computes, in the memory that they share: each by itself before it waits for loops, then all in one loop.
-import { STACK_BYTES } from './count_threads.js';
-import { OPERANDS_AT } from './operands_at.js';
 import { afterOthers, parallelFor } from './pool.js';
+import { OPERANDS_AT, STACK_BYTES } from './stacks.js';
 
 /** @typedef {import('../model.js').CanaryInfo} CanaryInfo */
 

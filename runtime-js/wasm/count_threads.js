@@ -1,11 +1,8 @@
-// How many threads a model gets, and what each costs.
+// How many threads a model gets.
 
 /** @typedef {{ threads: number, reason: string }} ThreadCount */
 
 const AUTO_MOST = 8;
-
-/** Stack of each thread but the first, whose stack is the module's own. */
-export const STACK_BYTES = 65536;
 
 /**
  * How many threads can be had here, and why.

@@ -1,10 +1,9 @@
 // What this browser's WebAssembly supports: each feature is tried with the smallest module that needs it.
-import { UnsupportedError } from '../errors.js';
 
 // (module (func (export "f") (result TYPE) BODY)), the body given as its code after the empty list of locals. The type is
 // v128, or i32.
 /** @param {number[]} body */
-const probe = (body, type = 0x7b) =>
+export const probe = (body, type = 0x7b) =>
   Uint8Array.of(
     ...[0, 0x61, 0x73, 0x6d, 1, 0, 0, 0], // magic, version
     ...[1, 5, 1, 0x60, 0, 1, type], // type: () -> TYPE
@@ -17,6 +16,7 @@ const probe = (body, type = 0x7b) =>
 const vector = (/** @type {number[]} */ ...bytes) => [0xfd, 12, ...bytes, ...new Array(16 - bytes.length).fill(0)];
 const zero = vector();
 
+// <bytes>
 // The sums of lanes 0 and 1 of relaxed dots, which tell what bytes of the second operand are, and whether sums fit:
 // i32x4.relaxed_dot_i8x16_i7x16_add_s of four (127, 255) and of four (-128, 128), i16x8.relaxed_dot_i8x16_i7x16_s of
 // two (64, 255) and of two (-64, 1).
@@ -25,12 +25,15 @@ const quadsOnto = [...quads, ...zero, 0xfd, 0x93, 2];
 const pairs = [...vector(64, 64, 192, 192), ...vector(255, 255, 1, 1), 0xfd, 0x92, 2];
 const sum = (/** @type {number[]} */ dot, /** @type {number} */ extract) =>
   probe([...dot, 0xfd, extract, 0, ...dot, 0xfd, extract, 1, 0x6a], 0x7f);
+// </bytes>
 
 /** @type {Record<string, { module: Uint8Array, result?: number }>} by variant: what it needs, and computes where exact */
 const probes = {
+  // <bytes>
   signed: { module: sum(quadsOnto, 0x1b), result: -4 * 127 + 4 * 128 * 128 },
   unsigned: { module: sum(quadsOnto, 0x1b), result: 4 * 127 * 255 - 4 * 128 * 128 },
   narrow: { module: sum(pairs, 0x18), result: 2 * 64 * 255 - 2 * 64 },
+  // </bytes>
   relaxed: { module: probe([...zero, ...zero, ...zero, 0xfd, 0x85, 2]) }, // f32x4.relaxed_madd
   plain: { module: probe([...zero, ...zero, 0xfd, 0xe4, 1]) }, // f32x4.add
 };
@@ -50,7 +53,7 @@ export const listVariants = () =>
  * @param {Uint8Array} module
  * @param {number} [result]
  */
-function passes(module, result) {
+export function passes(module, result) {
   if (!WebAssembly.validate(/** @type {BufferSource} */ (module))) return false;
   if (result === undefined) return true;
   try {
@@ -60,30 +63,4 @@ function passes(module, result) {
   } catch {
     return false; // a page's policy may forbid it: what is loaded later says so
   }
-}
-
-// <canaries>
-/**
- * Whether the browser computes `result` by a body of type i32.
- * @param {number[]} body
- * @param {number} result
- */
-export const computes = (body, result) => passes(probe(body, 0x7f), result);
-
-// </canaries>
-/**
- * The fastest variant of those offered that this browser can run.
- * @param {readonly string[]} offered
- * @param {readonly Variant[]} able
- * @returns {Variant}
- * @throws {UnsupportedError} `simd`
- */
-export function pickVariant(offered, able) {
-  const variant = able.find((name) => offered.includes(name));
-  if (variant) return variant;
-  throw new UnsupportedError(
-    'simd',
-    `this browser lacks WebAssembly SIMD, which the model needs (the bundle has: ${offered.join(', ')}); ` +
-      'Chrome 91, Firefox 89, Safari 16.4 and later have it',
-  );
 }

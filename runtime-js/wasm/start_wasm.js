@@ -12,9 +12,10 @@ import { eachRun } from '../values/strided.js';
 import { checkRelaxed } from './check_relaxed.js';
 import { checkThreads, operandsOf, parallelForOthers } from './check_threads.js';
 // </canaries>
-import { countThreads, STACK_BYTES } from './count_threads.js';
-import { pickVariant } from './features.js';
+import { countThreads } from './count_threads.js';
+import { pickVariant } from './pick_variant.js';
 import { createControl, parallelFor } from './pool.js';
+import { STACK_BYTES } from './stacks.js';
 // <generate>
 import { wasmAhead } from './wasm_ahead.js';
 // </generate>

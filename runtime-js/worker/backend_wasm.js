@@ -1,4 +1,4 @@
 // The script of the backend wasm.
 
 export { startWasm as start } from '../wasm/start_wasm.js';
-export { mailboxes } from './mailbox.js';
+export { mailboxes } from './serve_mailbox.js';

@@ -1,24 +1,20 @@
 // A run by shared memory in place of two messages: the page hands the inputs over and wakes the worker, which waits for
 // them; the worker wakes the page. It takes a third of the time. A worker that waits gets no messages, so it waits for
-// a short while after each run, and the page interrupts the wait before it posts one.
+// a short while after each run, and the page interrupts the wait before it posts one. This is the page's side.
 import { elementOf, lengthOf } from '../values/dtypes.js';
 import { resultIn, roomFor } from '../values/into.js';
-import { extentsOf, shapeOf, varies } from '../values/sizes.js';
+import { extentsOf, varies } from '../values/sizes.js';
 
 // Words of the control block, each on a cache line of its own.
-const STATE = 0;
-const POSTED = 16; // messages that need an answer
-const RUN = 32; // number of the run that was handed over
-const DONE = 48; // number of the last one that is done
-const BYTES = 256;
+export const STATE = 0;
+export const POSTED = 16; // messages that need an answer
+export const RUN = 32; // number of the run that was handed over
+export const DONE = 48; // number of the last one that is done
 
-const RECEIVING = 0; // the worker gets messages
-const LISTENING = 1; // it waits
-const GIVEN = 2; // a run was handed over
+export const RECEIVING = 0; // the worker gets messages
+export const LISTENING = 1; // it waits
+export const GIVEN = 2; // a run was handed over
 
-const LISTEN_MS = 100;
-
-/** @typedef {import('../values/sizes.js').Spec} Spec */
 /** @typedef {Pick<import('../start_session.js').Plan, 'inputs' | 'outputs' | 'numbers'>} Ports */
 /**
  * @typedef {object} Mailbox All of it is shared.
@@ -28,36 +24,11 @@ const LISTEN_MS = 100;
  * @property {SharedArrayBuffer[]} outputs these grow with what runs have need of
  */
 
-export const canShare = () =>
-  !!globalThis.crossOriginIsolated &&
-  typeof Atomics.waitAsync === 'function' &&
-  'growable' in SharedArrayBuffer.prototype;
-
-/**
- * Undefined where there is no room for the largest sizes.
- * @param {Ports} ports
- * @returns {Mailbox | undefined}
- */
-export function createMailbox({ inputs, outputs, numbers }) {
-  const control = new Int32Array(new SharedArrayBuffer(BYTES));
-  control[RUN] = -1;
-  control[DONE] = -1;
-  const length = outputs.reduce((sum, { shape }) => sum + shape.length, numbers);
-  const sizes = new Int32Array(new SharedArrayBuffer(4 * length));
-  const share = (/** @type {Spec} */ { dtype, shape }) =>
-    new SharedArrayBuffer(0, { maxByteLength: lengthOf(extentsOf(shape)) * elementOf(dtype).bytes });
-  try {
-    return { control, sizes, inputs: inputs.map(share), outputs: outputs.map(share) };
-  } catch {
-    return undefined;
-  }
-}
-
 /**
  * @param {SharedArrayBuffer | undefined} buffer
  * @param {number} bytes
  */
-function firstBytes(buffer, bytes) {
+export function firstBytes(buffer, bytes) {
   const shared = /** @type {SharedArrayBuffer} */ (buffer);
   if (shared.byteLength < bytes) shared.grow(bytes);
   return new Uint8Array(shared, 0, bytes);
@@ -82,24 +53,6 @@ export function sendRun({ control, sizes, inputs }, run, values, scalars) {
   if (Atomics.compareExchange(control, STATE, LISTENING, GIVEN) !== LISTENING) return undefined;
   Atomics.notify(control, STATE);
   return Promise.resolve(Atomics.waitAsync(control, DONE, last).value);
-}
-
-/**
- * The worker: the run that was handed over.
- * @param {Mailbox} mailbox
- * @param {Ports} ports
- * @param {NonNullable<import('../start_session.js').Session['runInto']>} runInto
- */
-export function serveRun({ sizes, inputs, outputs }, { inputs: specs, numbers }, runInto) {
-  const scalars = [...sizes.subarray(0, numbers)];
-  const values = specs.map(({ dtype, shape }, i) =>
-    firstBytes(inputs[i], lengthOf(shapeOf(shape, scalars)) * elementOf(dtype).bytes),
-  );
-  const shapes = runInto(values, scalars, (i, bytes) => firstBytes(outputs[i], bytes));
-  sizes.set(
-    shapes.flatMap((shape) => shape ?? []),
-    numbers,
-  );
 }
 
 /**
@@ -130,23 +83,4 @@ export function interruptWait({ control }) {
   if (Atomics.compareExchange(control, STATE, LISTENING, RECEIVING) === LISTENING) Atomics.notify(control, STATE);
 }
 
-/**
- * The worker: serves runs until none has come for a while or a message waits.
- * @param {Mailbox} mailbox
- * @param {number} answered messages so far, of those that need an answer
- * @param {(run: number) => boolean} serve whether the run gave outputs
- */
-export function listen({ control }, answered, serve) {
-  for (;;) {
-    Atomics.store(control, STATE, LISTENING);
-    if (Atomics.load(control, POSTED) === answered) Atomics.wait(control, STATE, LISTENING, LISTEN_MS);
-    if (Atomics.compareExchange(control, STATE, LISTENING, RECEIVING) !== GIVEN) return;
-    const run = Atomics.load(control, RUN);
-    if (serve(run)) {
-      Atomics.store(control, DONE, run);
-      Atomics.notify(control, DONE);
-    }
-  }
-}
-
-export const mailboxes = { canShare, createMailbox, interruptWait, listen, receive, sendRun, serveRun };
+export const mailboxes = { interruptWait, receive, sendRun };

@@ -5,7 +5,7 @@ import { seconds, watchSilence } from '../fetch/watch_silence.js';
 import { startSession } from '../start_session.js';
 
 /** @typedef {import('../start_session.js').Session} Session */
-/** @typedef {typeof import('./mailbox.js').mailboxes} Mailboxes */
+/** @typedef {typeof import('./serve_mailbox.js').mailboxes} Mailboxes */
 /**
  * @typedef {{ run: number, method: 'run' | 'profile' | 'keep', scalars: readonly number[], more: any[], bytes: ArrayBuffer,
  *   parts: (ImageBitmap | number)[] }} Run `method` of the session, and what it takes besides inputs and scalars; `parts` are

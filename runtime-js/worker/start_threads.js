@@ -5,7 +5,7 @@
 // starts none itself: it sends a request to its creator.
 
 import { seconds, watchSilence } from '../fetch/watch_silence.js';
-import { STACK_BYTES } from '../wasm/count_threads.js';
+import { STACK_BYTES } from '../wasm/stacks.js';
 import { createWorker } from './create_worker.js';
 
 /**

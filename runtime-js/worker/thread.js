@@ -1,8 +1,9 @@
 // A thread of the pool: an instance of the module on the shared memory, with a stack of its own.
 // <canaries>
-import { OPERANDS_AT } from '../wasm/operands_at.js';
+
 // </canaries>
 import { serve } from '../wasm/pool.js';
+import { OPERANDS_AT } from '../wasm/stacks.js';
 
 /**
  * @typedef {object} ThreadStart

@@ -7,9 +7,10 @@ import shutil
 import subprocess
 
 import pytest
+from webnn_compile.bundle.find_variables import find_variables
 from webnn_compile.bundle.link_runtime import read_runtime
 from webnn_compile.bundle.merge_modules import parse_module
-from webnn_compile.bundle.minify_script import minify_script
+from webnn_compile.bundle.minify_script import minify_script, minify_scripts
 from webnn_compile.bundle.read_script import Role, read_script
 from webnn_compile.errors import InternalError
 
@@ -19,24 +20,26 @@ NODE = pytest.mark.skipif(shutil.which("node") is None, reason="no Node.js to ru
 @pytest.mark.parametrize(
     ("source", "short"),
     [
-        ("const value = 1; return value + value;", "const a=1;return a+a;"),
-        ("const f = ({ x, y: z = x }) => ({ x, z: z.x });", "const c=({x:a,y:b=a})=>({x:a,z:b.x});"),
-        ("for (const [key, value] of list) use(key, value);", "for(const[a,b]of list)use(a,b);"),
+        ("const value = 1; return value + value;", "const t=1;return t+t;"),
+        ("const f = ({ x, y: z = x }) => ({ x, z: z.x });", "const t=({x:t,y:e=t})=>({x:t,z:e.x});"),
+        ("for (const [key, value] of list) use(key, value);", "for(const[t,e]of list)use(t,e);"),
         ("const text = `of ${text2} {\n   text: ${[1].map((text2) => text2)}`;", None),
-        ("const name = 'name'; return { name, [name]: a?.name };", "const b='name';return{name:b,[b]:a?.name};"),
+        ("const name = 'name'; return { name, [name]: a?.name };", "const t='name';return{name:t,[t]:a?.name};"),
         ("class Box { size = 1; static of(size) { return new Box(size); } }", None),
-        ("const half = x / 2 / y, slash = /[/'\"]{/g.test(half);", "const a=x/2/y,b=/[/'\"]{/g.test(a);"),
+        ("const half = x / 2 / y, slash = /[/'\"]{/g.test(half);", "const t=x/2/y,e=/[/'\"]{/g.test(t);"),
         ("const a = b ? { c: d } : e; switch (a) { case 1: { f(); } }", None),
-        ("try { go(); } catch (error) { throw error; }", "try{go()}catch(a){throw a}"),
-        ("const near = i - -1, far = i + +1; while (next()) ;", "const b=i- -1,a=i+ +1;while(next());"),
+        ("try { go(); } catch (error) { throw error; }", "try{go()}catch(t){throw t}"),
+        ("const near = i - -1, far = i + +1; while (next()) ;", "const t=i- -1,e=i+ +1;while(next());"),
         ("async function run(step) { for await (const part of step) yield part; }", None),
         ("return new URL(/* webpackIgnore: true */ path);", "return new URL(/* webpackIgnore: true */path);"),
-        ("const f = (one) => one, g = async (one) => f(one);", "const b=a=>a,c=async a=>b(a);"),
+        ("const f = (one) => one, g = async (one) => f(one);", "const t=t=>t,e=async e=>t(e);"),
         ("const f = ({ a }) => a, g = (...all) => all, h = (x = 1) => x;", None),
-        ("run((one) => one, (one, two) => one);\nreturn\n(one) => one;", "run(a=>a,(a,b)=>a);return\n(a)=>a;"),
+        ("run((one) => one, (one, two) => one);\nreturn\n(one) => one;", "run(t=>t,(t,e)=>t);return\n(t)=>t;"),
         ("return [1, [2, ], { three, }, f(4, ), [, ], [5, , ]];", "return[1,[2],{three},f(4),[,],[5,,]];"),
         ("return Number.NaN < Number.POSITIVE_INFINITY - Number.MAX_VALUE;", "return NaN<Infinity-Number.MAX_VALUE;"),
         ("return [Number\n.NaN, one.Number.NaN, { Number: 1 }];", "return[NaN,one.Number.NaN,{Number:1}];"),
+        ("const a = 1; const b = 2; let c; let d; use(a, c);", "const t=1,n=2;let e,r;use(t,e);"),
+        ("const a = 1; for (const b of c) use(b); const d = 2;", "const t=1;for(const t of c)use(t);const e=2;"),
         ("// A comment.\nreturn /** @type {A} */ (x); // and 'another'", "return(x);"),
     ],
 )
@@ -46,26 +49,40 @@ def test_before_and_after(source: str, short: str | None) -> None:
     assert len(made) < len(source)
 
 
-def test_a_name_that_is_global_somewhere_stays() -> None:
+def test_each_scope_has_names_of_its_own() -> None:
     source = "const one = (name) => name; const two = () => name; const three = (other) => other;"
-    assert minify_script(source) == "const b=name=>name;const d=()=>name;const c=a=>a;"
+    assert minify_script(source) == "const t=t=>t,e=()=>name,n=t=>t;"
+    source = "const inner = 1; const f = (outer) => { const inner = outer; return (outer) => inner + outer; };"
+    assert minify_script(source) == "const t=1,e=t=>{const e=t;return t=>e+t};"
+    source = "function start(value, unused) { const other = value; return start(other); }"
+    assert minify_script(source) == "function t(e,n){const r=e;return t(r)}"
 
 
 def test_a_scope_ends_where_its_block_does() -> None:
-    assert minify_script("{ const top = 1; } use(top);") == "{const top=1}use(top);"
+    assert minify_script("{ const top = 1; } use(top);") == "{const t=1}use(top);"
     assert minify_script("for (const top of list) { use(top); } use(top);").endswith("use(top);")
-    assert minify_script("list.map((top) => top, top);") == "list.map(top=>top,top);"
-    assert minify_script("const c = a ? (top) => top : top;") == "const b=a?top=>top:top;"
+    assert minify_script("list.map((top) => top, top);") == "list.map(t=>t,top);"
+    assert minify_script("const c = a ? (top) => top : top;") == "const t=a?t=>t:top;"
+    source = "const x = y; for (const x of all) if (x) { use(x); } else x(); x();"
+    assert minify_script(source) == "const t=y;for(const t of all)if(t){use(t)}else t();t();"
 
 
 def test_short_names_are_none_that_are_taken() -> None:
-    made = minify_script("const first = a, second = b; return { first, second, c: do_it(d) };")
-    assert made == "const c=a,e=b;return{first:c,second:e,c:do_it(d)};"
+    made = minify_script("const first = t, second = n; return { first, second, c: do_it(d) };")
+    assert made == "const e=t,r=n;return{first:e,second:r,c:do_it(d)};"
+
+
+def test_scripts_in_one_scope_do_not_meet() -> None:
+    one = ("const own = 1; const shared = (own) => own + there;", (("shared", "$a"), ("there", "$b")))
+    two = ("const own = 2; const other = ({ shared }) => [own, shared, used];", (("used", "$a"),))
+    assert minify_scripts((one, two)) == (
+        "const e=1,$a=t=>t+$b;const t=2,n=({shared:e})=>[t,e,$a];"  # own is e here and t there
+    )
 
 
 def test_ends_of_lines_stay_where_statements_may_end_there() -> None:
     assert minify_script("run()\nnext\n  .then()\nreturn\nx") == "run()\nnext.then()\nreturn\nx"
-    assert minify_script("if (x)\n  run();\nelse {\n}\n") == "if(x)\nrun();else{}"
+    assert minify_script("if (x)\n  run();\nelse {\n}\n") == "if(x)run();else{}"
 
 
 @pytest.mark.parametrize(
@@ -79,6 +96,7 @@ def test_ends_of_lines_stay_where_statements_may_end_there() -> None:
         ("const x = 'open;", "no token"),
         ("x = { y z };", "neither a property nor a method"),
         ("const x = 1\nif (x) y();", "no semicolon behind const x"),
+        ("for (const x of y) try { x(); } catch {}", "try as the body of a loop has no braces"),
     ],
 )
 def test_what_leaves_meanings_open_is_refused(source: str, message: str) -> None:
@@ -100,7 +118,30 @@ def test_texts_and_properties_of_the_runtime_stay() -> None:
                 kept = [t.text for t in before.tokens if t.role in (role, Role.SHORTHAND)]
                 found = [t.text for t in after.tokens if t.role in (role, Role.SHORTHAND)]
                 kept = [name for name in kept if name not in ("NaN", "POSITIVE_INFINITY")]
+            if role is Role.KEYWORD:  # neighbouring declarations have become one
+                kept, found = ([word for word in words if word != "const"] for words in (kept, found))
             assert kept == found, name
+
+
+def test_names_of_the_runtime_mean_what_they_did() -> None:
+    """In each module: names that were one variable's are one variable's, and those of none are the same."""
+    for name, source in read_runtime().items():
+        if name.endswith(".js"):
+            body = parse_module(name, source).body
+            assert meanings(body) == meanings(minify_script(body)), name
+
+
+def meanings(source: str) -> list[int | str]:
+    """For each name its variable, numbered in the order of first uses, or the name itself where it is of none."""
+    found = find_variables(source)
+    numbers: dict[int, int] = {}
+    meant: list[int | str] = []
+    for i, token in enumerate(found.script.tokens):
+        if (variable := found.at.get(i)) is not None:
+            meant.append(numbers.setdefault(variable, len(numbers)))
+        elif token.role is Role.NAME and token.text not in ("let", "Number"):
+            meant.append(token.text.replace("Infinity", "POSITIVE_INFINITY"))
+    return [name for name in meant if name not in ("NaN", "POSITIVE_INFINITY")]
 
 
 @NODE
@@ -130,8 +171,8 @@ def test_what_a_script_does_stays() -> None:
 
 
 @NODE
-def test_classes_and_functions_keep_their_names() -> None:
+def test_classes_keep_their_names() -> None:
     made = minify_script("class Fault extends Error {}\nfunction start(value) { throw new Fault(value); }\nstart(1);")
     done = subprocess.run(["node", "-e", made], capture_output=True, text=True)
     assert "Fault" in done.stderr
-    assert "at start " in done.stderr
+    assert "[eval]:2" in done.stderr  # its line

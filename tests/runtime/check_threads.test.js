@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkThreads, operandsOf } from '../../runtime-js/wasm/check_threads.js';
-import { STACK_BYTES } from '../../runtime-js/wasm/count_threads.js';
-import { OPERANDS_AT } from '../../runtime-js/wasm/operands_at.js';
+import { OPERANDS_AT, STACK_BYTES } from '../../runtime-js/wasm/stacks.js';
 
 const THREADS = 3;
 const STACKS = 65536;

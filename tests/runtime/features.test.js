@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { UnsupportedError } from '../../runtime-js/errors.js';
-import { listVariants, pickVariant } from '../../runtime-js/wasm/features.js';
+import { listVariants } from '../../runtime-js/wasm/features.js';
+import { pickVariant } from '../../runtime-js/wasm/pick_variant.js';
 
 test('the probe for plain SIMD is a valid module', () => {
   assert.ok(listVariants().includes('plain'));
