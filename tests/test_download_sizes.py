@@ -41,7 +41,7 @@ OF_ALL = {"wasm": 41_440, "webgl": 41_260, "webgpu": 40_230}
 WHOLE_OF_ALL = 110_340
 
 BY_DEFAULT = {"wasm": 42_740, "webgl": 44_000, "webgpu": 42_970}
-"""Bytes at most for one backend of a bundle for all, with the canaries that the command line makes: no more than 44 kB."""
+"""Bytes at most for one backend of a bundle for all, with canaries, as the command line makes it: 44 kB or less."""
 
 OF_CANARIES = {"webgl": 2_850, "webgpu": 2_850, "wasm": 1_400}
 """Bytes at most that canaries add to a download, their code and the 20 to 40 of a model."""
