@@ -165,6 +165,12 @@ BAD = {
         (_i(3),),
         {"mode": "TF", "pool_int64s": [1, 2], "ngram_counts": [0], "ngram_indexes": [0]},
     ),
+    "2147483648 results of up to 1 n-grams each are too many": Case(
+        "",
+        "TfIdfVectorizer",
+        (_i(3),),
+        {"mode": "TF", "pool_int64s": [1, 2], "ngram_counts": [0], "ngram_indexes": [0, 2**31 - 1]},
+    ),
     "its input has shape [2, 3], no square matrices": Case("", "Det", (_f(2, 3),)),
     "input 4 ('x4') has shape [3], where [2] is expected": Case("", "QLinearConv", _QUANTIZED),
     "attribute channels_last=1": Case(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,6 +19,9 @@ _MODES = ("TF", "IDF", "TFIDF")
 
 _LONGEST = 32
 """Elements of an n-gram: an expression compares each."""
+
+_LARGEST_TABLE = 1 << 25
+"""Elements of the table of n-grams by their places: an index of a model may be any integer."""
 
 
 def _tf_idf_vectorizer(call: Call) -> Tensor:
@@ -40,6 +44,12 @@ def _tf_idf_vectorizer(call: Call) -> Tensor:
     width = max(places, default=-1) + 1
     if len(places) < len(grams) or min(places, default=0) < 0:
         raise call.unsupported(f"{len(places)} ngram_indexes do not fit {len(grams)} n-grams", "the model is invalid")
+    most = max(Counter(places).values(), default=0)
+    if width * most > _LARGEST_TABLE:
+        raise call.unsupported(
+            f"{width} results of up to {most} n-grams each are too many",
+            f"have smaller ngram_indexes: a table of at most {_LARGEST_TABLE} elements",
+        )
     batch, length = x.shape[:-1], x.shape[-1]
     shortest, longest, skips = (call.attribute(n, 0) for n in ("min_gram_length", "max_gram_length", "max_skip_count"))
     kept = {gram: i for i, gram in enumerate(grams) if shortest <= len(gram) <= longest}
