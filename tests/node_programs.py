@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -21,3 +23,17 @@ def need(program: str) -> Path:
             pytest.fail(message)
         pytest.skip(message)
     return path
+
+
+def parse_modules(folder: Path, names: Sequence[str]) -> None:
+    """Fails where Node.js cannot parse one of these files as a module. One process parses all: `node --check` takes one
+    file."""
+    script = """
+      import { readFileSync } from 'node:fs';
+      import { SourceTextModule } from 'node:vm';
+      for (const name of process.argv.slice(1))
+        new SourceTextModule(readFileSync(name, 'utf8'), { identifier: name });
+    """
+    command = ["node", "--experimental-vm-modules", "--input-type=module", "--eval", script, "--", *names]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -6,14 +6,13 @@ import json
 import re
 import shutil
 import subprocess
-import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
 import webnn_compile
+from arm_programs import CC, RUN, need_arm
 from cli.command import EXAMPLE, contents, refused, run
 from onnx_models import model, node, random
 from webnn_compile.c.render import identifier
@@ -173,13 +172,11 @@ def test_weights_as_constants(digits: Path, tmp_path: Path) -> None:
 
 def test_arm(digits: Path, tmp_path: Path) -> None:
     """Compiled by Zig's Clang, run by an emulator."""
-    if shutil.which("qemu-aarch64") is None or find_spec("ziglang") is None:
-        pytest.skip("qemu-aarch64 or the package ziglang is not installed")
+    need_arm()
     command = program_of_the_documentation(digits, tmp_path)
     assert run(EXAMPLE, "--out", tmp_path / "arm", "--targets", "c", "--cpu", "aarch64").exit_code == 0
     shutil.copytree(tmp_path / "arm", tmp_path, dirs_exist_ok=True)
-    zig = [sys.executable, "-m", "ziglang", "cc", "-target", "aarch64-linux-musl", "-static"]
-    check_program(tmp_path, [*zig, *(w for w in command[1:] if w != "-march=native")], ["qemu-aarch64"])
+    check_program(tmp_path, [*CC, *(w for w in command[1:] if w != "-march=native")], [*RUN])
 
 
 def test_no_bundle_has_it() -> None:

@@ -7,16 +7,15 @@ import os
 import shutil
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
+from arm_programs import CC, RUN, need_arm
 from cli.command import EXAMPLE, run
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 EXAMPLES = ROOT / "examples" / "library"
-ARM_LIBC = Path("/usr/aarch64-linux-gnu")
 DIGITS = (3, 7)
 
 
@@ -92,14 +91,12 @@ def test_java(folder: Path) -> None:
 @pytest.mark.parametrize("target", ["native", "c"])
 def test_arm(target: str, tmp_path: Path) -> None:
     """The library, or the source as one, linked by Zig; a program that loads it runs in an emulator."""
-    if shutil.which("qemu-aarch64") is None or find_spec("ziglang") is None or not ARM_LIBC.is_dir():
-        pytest.skip("qemu-aarch64, the package ziglang or the C library for Arm is not installed")
+    need_arm()
     make(tmp_path, "--targets", target, "--cpu", "aarch64")
-    zig = [sys.executable, "-m", "ziglang", "cc", "-target", "aarch64-linux-gnu"]
     build, start = commands(tmp_path / "classify.c")
-    steps = [[*zig, *build[1:]]]
+    steps = [[*CC, *build[1:]]]
     if target == "c":
         sources = ["resnet18_digits.c", "resnet18_digits_library.c"]
-        shared = [*zig, "-O2", "-shared", "-fPIC", *(f"lib/{s}" for s in sources), "-lm"]
+        shared = [*CC, "-O2", "-shared", "-fPIC", *(f"lib/{s}" for s in sources), "-lm"]
         steps.insert(0, [*shared, "-o", "lib/libresnet18_digits.so"])
-    check(tmp_path, steps, ["qemu-aarch64", "-L", str(ARM_LIBC), *start])
+    check(tmp_path, steps, [*RUN, *start])

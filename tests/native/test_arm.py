@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
-import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
+from arm_programs import CC, RUN, need_arm
 from onnx_models import integer_product, random_integers
 from webnn_compile.codegen.llvm import llvm
 from webnn_compile.codegen.llvm_module import LlvmModule
@@ -79,8 +77,7 @@ def test_products_of_bytes(dots: bool) -> None:
 
 def test_numbers(tmp_path: Path) -> None:
     """In an emulator: extremes, and depths and columns that are no whole vectors."""
-    if shutil.which("qemu-aarch64") is None or find_spec("ziglang") is None:
-        pytest.skip("qemu-aarch64 or the package ziglang is not installed")
+    need_arm()
     processor = Processor("aarch64-unknown-linux-gnu", "generic", "+dotprod")
     generator = np.random.default_rng(1)
     w = random_integers(generator, (68, 37), np.int8)
@@ -98,9 +95,8 @@ def test_numbers(tmp_path: Path) -> None:
     (tmp_path / "main.c").write_text(MAIN)
     code = emit_object(text_of(program, processor), processor, Cache(None), jit=False)
     (tmp_path / "kernels.o").write_bytes(code)
-    zig = [sys.executable, "-m", "ziglang", "cc", "-target", "aarch64-linux-musl", "-static"]
-    subprocess.run([*zig, "main.c", "kernels.o", "-o", "main"], cwd=tmp_path, check=True)
-    command = ["qemu-aarch64", "-cpu", "max", "./main", "weights", "arena"]
+    subprocess.run([*CC, "main.c", "kernels.o", "-o", "main"], cwd=tmp_path, check=True)
+    command = [*RUN, "-cpu", "max", "./main", "weights", "arena"]
     done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True).stdout
     got = np.frombuffer(done, np.int32, 7 * 37, of_y.offset).reshape(7, 37)
     np.testing.assert_array_equal(got, (x.astype(np.int64) - 200) @ w.astype(np.int64))
