@@ -18,7 +18,7 @@ Effort = Literal["check", "ci", "all"]
 ROWS_OF_BACKENDS: Mapping[Effort, Mapping[str, int]] = {
     "check": {"evaluate": 8, "native": 8}
     | dict.fromkeys(("c", "wasm", "wasm-relaxed", "wasm-signed", "webgpu", "webgl", "opencl", "cuda"), 64),
-    "ci": {"native": 2, "opencl": 16, "cuda": 48, "c": 16, "wasm-relaxed": 8, "wasm-signed": 16},
+    "ci": {"native": 4, "opencl": 16, "cuda": 48, "c": 16, "wasm-relaxed": 8, "wasm-signed": 16},
     "all": {},
 }
 """By backend: every so many rows of the operator table, where not all run. A new backend has an 8 under `ci`. CUDA is
@@ -125,6 +125,16 @@ VARIANTS_OF_NODES: Mapping[Effort, int] = {"check": 64, "ci": 16, "all": 1}
 DAMAGED_FILES: Mapping[Effort, int] = {"check": 20, "ci": 100, "all": 2000}
 """So many damaged files of each model in a format other than ONNX (`test_tflite_files`, `test_keras_files`,
 `test_tfjs`, ...)."""
+
+FUZZ_CASES: Mapping[Effort, Mapping[str, int]] = {
+    "check": {"bytes": 10, "protobuf": 20, "nodes": 50, "graphs": 2, "quanta": 2, "names": 1, "page": 1},
+    "ci": {"bytes": 50, "protobuf": 120, "nodes": 250, "graphs": 8, "quanta": 8, "names": 2, "page": 10},
+    "all": {"bytes": 100, "protobuf": 240, "nodes": 500, "graphs": 16, "quanta": 16, "names": 3, "page": 30},
+}
+"""By kind: so many cases of fixed seeds (`fuzz/test_fuzz`)."""
+
+PHOTOGRAPHS: Mapping[Effort, int] = {"check": 3, "ci": 3, "all": 12}
+"""So many photographs for GPUs (`e2e/test_photographs`), which are in software in CI: a run takes two seconds."""
 
 BROKEN_MODELS: Mapping[Effort, Sequence[str]] = {
     "check": (),

@@ -1,4 +1,4 @@
-"""A few hundred cases with fixed seeds; `make fuzz` tries others for as long as one likes."""
+"""Some hundred cases with fixed seeds; `make fuzz` tries others for as long as one likes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from effort import FUZZ_CASES, effort_of
 from fuzz.campaign import Campaign
 from fuzz.case import Case
 from fuzz.check_case import check_case
@@ -14,15 +15,6 @@ from fuzz.check_model import REFERENCE
 from fuzz.pool import Pool
 
 FOLDER = Path(__file__).resolve().parents[2] / "build" / "fuzz"
-SEEDS = {
-    "bytes": range(100),
-    "protobuf": range(240),
-    "nodes": range(500),
-    "graphs": range(16),
-    "quanta": range(16),
-    "names": range(3),
-    "page": range(30),
-}
 
 
 @pytest.fixture(scope="module")
@@ -31,11 +23,12 @@ def pool() -> Iterator[Pool]:
         yield made
 
 
-@pytest.mark.parametrize("kind", SEEDS)
-def test_fixed_seeds(pool: Pool, kind: str) -> None:
+@pytest.mark.parametrize("kind", FUZZ_CASES["all"])
+def test_fixed_seeds(pool: Pool, kind: str, request: pytest.FixtureRequest) -> None:
     campaign = Campaign(pool, FOLDER, shrink_seconds=20)
-    found = campaign.run(Case(kind, seed) for seed in SEEDS[kind])
+    count = FUZZ_CASES[effort_of(request.config)][kind]
+    found = campaign.run(Case(kind, seed) for seed in range(count))
     assert not found, campaign.summary()
     if missing := campaign.outcomes[kind]["no browser"]:
-        reason = f"{missing} cases of {len(SEEDS[kind])} need a browser that is not installed: .ci/browsers"
+        reason = f"{missing} cases of {count} need a browser that is not installed: .ci/browsers"
         (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
