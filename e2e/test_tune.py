@@ -21,7 +21,7 @@ from webnn_compile.tune.problem import Problem
 
 TUNE = Path(sys.executable).with_name("webnn-tune")
 COMPILE = TUNE.with_name("webnn-compile")
-TRIALS = 40
+TRIALS = 20
 DEVICES = [("chromium", "wasm"), ("chromium", "webgpu"), ("chromium", "webgl"), ("firefox", "wasm")]
 
 

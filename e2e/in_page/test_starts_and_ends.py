@@ -33,7 +33,7 @@ def test_an_abort_ends_what_is_under_way_and_the_next_call_starts_anew(opened: P
     assert ended == ["enough", ["import", "optimise"], True]
 
 
-def test_limits_end_the_worker_and_the_next_call_starts_anew(opened: Page, tmp_path: Path) -> None:
+def test_limits_end_the_worker_and_the_next_call_starts_anew(opened: Page, small: Path, tmp_path: Path) -> None:
     """A model of products no two of which are alike, minutes of work."""
     count = 1500
     sizes = [4 + i * 37 % 61 for i in range(count + 1)]
@@ -53,12 +53,12 @@ def test_limits_end_the_worker_and_the_next_call_starts_anew(opened: Page, tmp_p
     memory = compile_chosen(opened, {"compileMemory": 1_000_000})
     assert memory["kind"] == "input"
     assert "--compile-memory allows 976.6 KiB" in memory["message"]
-    choose(opened, DIGITS)
+    choose(opened, small)
     assert compile_chosen(opened, {"targets": ["webgl"], "maxSeconds": 600})["value"] > 3
 
 
-def test_an_aborted_or_closed_call_ends_whenever_that_is(opened: Page) -> None:
-    choose(opened, DIGITS)
+def test_an_aborted_or_closed_call_ends_whenever_that_is(opened: Page, small: Path) -> None:
+    choose(opened, small)
     ended = opened.evaluate(
         """async () => {
           const own = await openCompiler();
@@ -90,8 +90,8 @@ def test_an_aborted_or_closed_call_ends_whenever_that_is(opened: Page) -> None:
     assert ended == [["no longer wanted", "compiled"], ["soon"] * 4 + ["the compiler was closed"] * 4]
 
 
-def test_a_worker_that_dies_is_started_again_and_says_so(opened: Page) -> None:
-    choose(opened, DIGITS)
+def test_a_worker_that_dies_is_started_again_and_says_so(opened: Page, small: Path) -> None:
+    choose(opened, small)
     ended = opened.evaluate(
         """async () => {
           const Own = Worker;
@@ -146,11 +146,11 @@ def test_a_compiler_that_does_not_arrive_is_an_error(
     assert "value" in page.evaluate("() => outcome(openCompiler().then(() => true))")
 
 
-def test_modules_of_weights_in_fewer_bits_that_do_not_arrive(page: Page, site: Site) -> None:
+def test_modules_of_weights_in_fewer_bits_that_do_not_arrive(page: Page, site: Site, small: Path) -> None:
     """They are fetched with the first call whose options name such weights, and again after a failure."""
     page.goto(f"{site.url}compile.html")
     page.wait_for_selector("html[data-ready]", state="attached")
-    choose(page, DIGITS)
+    choose(page, small)
     site.faults["quantizer-*.zip"] = "missing"
     try:
         assert "value" in compile_chosen(page)
@@ -164,10 +164,10 @@ def test_modules_of_weights_in_fewer_bits_that_do_not_arrive(page: Page, site: S
 
 
 @pytest.mark.fresh_page
-def test_it_starts_where_trusted_types_are_required(page: Page, site_folder: Path) -> None:
+def test_it_starts_where_trusted_types_are_required(page: Page, site_folder: Path, small: Path) -> None:
     policy = f"{CSP}; require-trusted-types-for 'script'; trusted-types webnn-compile"
     with serve(site_folder, headers={"Content-Security-Policy": policy}) as strict:
         page.goto(f"{strict.url}compile.html")
         page.wait_for_selector("html[data-ready]", state="attached")
-        choose(page, DIGITS)
+        choose(page, small)
         assert "value" in compile_chosen(page)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from cli.command import EXAMPLE
 from onnx_models import model, node, random
 from prepared_models import convolution, products
 from small_decoder import small_decoder
@@ -22,8 +23,6 @@ from webnn_compile.errors import InputError
 from webnn_compile.program.device_program import DeviceProgram
 from webnn_compile.system.cache import Cache
 from with_canaries import DRIVERS, checked_kernels, flat, network, program_of, rows, wrong_kernels
-
-from benchmarks.cases import GENERATED
 
 
 @pytest.mark.parametrize("target", DRIVERS)
@@ -131,8 +130,7 @@ def test_small_mistakes_fail(pattern: str, replacement: str) -> None:
 
 def test_what_is_computed_in_float16_has_a_source_in_float32() -> None:
     """Over the same memory, and right by the same canaries; a bundle has them in a file of their own."""
-    fast = program_of(GENERATED["mobilenetv2"](), "webgpu", precision="f16-fast")
-    plain = program_of(GENERATED["mobilenetv2"](), "webgpu", precision="f16")
+    fast, plain = (program_of(onnx.load(EXAMPLE), "webgpu", precision=p) for p in ("f16-fast", "f16"))
     assert not render_floats(plain)
     sources = {i: k.in_floats for i, k in enumerate(fast.kernels) if k.in_floats is not None}
     assert sources
