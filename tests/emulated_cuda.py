@@ -15,7 +15,7 @@ from cuda.bindings import driver
 
 HEADER = Path(__file__).with_name("emulated_cuda.h")
 COMPILER = shutil.which("g++") or shutil.which("clang++")
-FLAGS = ["-std=c++17", "-O1", "-fwrapv", "-ffp-contract=off", "-w", "-shared", "-fPIC"]
+FLAGS = ["-std=c++17", "-O1", "-fwrapv", "-ffp-contract=off", "-w", "-fPIC"]
 HALVES = """static inline float widened(half1 a) {
   const unsigned sign = (a.bits & 0x8000u) << 16, rest = a.bits & 0x7fffu;
   unsigned bits = rest >= 0x7c00u ? 0x7f800000u | (rest & 0x3ffu) << 13 : (rest + 0x1c000u) << 13;
@@ -75,22 +75,29 @@ DONE = driver.CUresult.CUDA_SUCCESS
 
 @functools.cache
 def _folder() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory()
+    """Of kernels, and of the header, precompiled: it takes longer than most kernels."""
+    folder = tempfile.TemporaryDirectory()
+    header = shutil.copy(HEADER, folder.name)
+    _compile("-x", "c++-header", header, "-o", f"{header}.gch")
+    return folder
+
+
+def _compile(*arguments: str) -> None:
+    assert COMPILER is not None
+    made = subprocess.run([COMPILER, *FLAGS, *arguments], capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stderr
 
 
 @functools.lru_cache(256)
 def built(source: bytes) -> ctypes.CDLL:
     """A library with `launch` for the kernel of a source text."""
-    assert COMPILER is not None
     folder = Path(tempfile.mkdtemp(dir=_folder().name))
     text = source.decode().replace("#ifdef __CUDACC__", f"{HALVES}#ifdef __CUDACC__")
     text = text.replace("#if defined __CUDACC__ // tiles", f"{MATRICES}#if defined __CUDACC__ // tiles")
-    (folder / "kernel.cc").write_text(f'#include "{HEADER}"\n{text}\n{ENDING}')
-    made = subprocess.run(
-        [COMPILER, *FLAGS, "kernel.cc", "-o", "kernel.so"], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert made.returncode == 0, f"{made.stderr}\n{source.decode()}"
-    return ctypes.CDLL(str(folder / "kernel.so"))
+    kernel, library = folder / "kernel.cc", folder / "kernel.so"
+    kernel.write_text(f"{text}\n{ENDING}")
+    _compile("-include", str(folder.parent / HEADER.name), "-shared", str(kernel), "-o", str(library))
+    return ctypes.CDLL(str(library))
 
 
 class EmulatedDriver:
