@@ -75,7 +75,7 @@ DONE = driver.CUresult.CUDA_SUCCESS
 
 @functools.cache
 def _folder() -> tempfile.TemporaryDirectory[str]:
-    """Of kernels, and of the header, precompiled: it takes longer than most kernels."""
+    """A folder of kernels and of the header, precompiled: it takes longer than most kernels."""
     folder = tempfile.TemporaryDirectory()
     header = shutil.copy(HEADER, folder.name)
     _compile("-x", "c++-header", header, "-o", f"{header}.gch")

@@ -14,8 +14,6 @@ from typing import Any
 from zipfile import ZipFile
 
 import pytest
-from cyclonedx.schema import SchemaVersion
-from cyclonedx.validation.json import JsonStrictValidator
 from made_tokenizers import need_package
 from packaging.requirements import Requirement
 from webnn_compile.compile_page.components import components
@@ -93,6 +91,9 @@ def test_the_wheel_has_the_date_of_the_commit(
 def test_the_bill_is_valid_and_of_this_wheel(
     builds: tuple[dict[str, bytes], dict[str, bytes]], bill: dict[str, Any]
 ) -> None:
+    from cyclonedx.schema import SchemaVersion  # here: importing it takes two seconds in each process of the tests
+    from cyclonedx.validation.json import JsonStrictValidator
+
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(json.dumps(bill)) is None
     (wheel,) = (data for name, data in builds[0].items() if name.endswith(".whl"))
     described = bill["metadata"]["component"]
