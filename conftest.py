@@ -10,6 +10,7 @@ from drivers import need_driver
 from effort import Effort, effort_of, leave_to_all, leave_to_ci, target_of
 from hypothesis import settings
 from kernel_cache import use_cache_of_this_run
+from webnn_compile.driver import compile_ahead
 from webnn_compile.driver.device_target import DeviceTarget
 from webnn_compile.driver.targets import TARGETS
 from webnn_compile.system.collector import collect_less_often
@@ -31,6 +32,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if leave is not None:
         items[:], left = leave(items)
         config.hook.pytest_deselected(items=left)
+
+
+def pytest_configure() -> None:
+    """Where tests run beside each other, builds start no processes: to import the compiler takes each a second."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        compile_ahead.count_cores = lambda: 1
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+from webnn_compile.cli.command import main
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = Path(__file__).parent / "pages"
@@ -18,9 +18,8 @@ SHARED = Path(os.environ.get("WEBNN_SHARED", ROOT.parent / "shared"))
 def compile_site(model: Path, folder: Path, *options: str) -> Path:
     """`folder` with the pages, and the model below bundle/."""
     shutil.copytree(PAGES, folder, dirs_exist_ok=True)
-    command = [Path(sys.executable).with_name("webnn-compile"), model, "--out", folder / "bundle", *options]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = CliRunner().invoke(main, [str(a) for a in (model, "--out", folder / "bundle", *options)])
+    assert done.exit_code == 0, done.output
     return folder
 
 
