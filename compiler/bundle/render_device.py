@@ -17,6 +17,7 @@ from ..ir.nodes import Expr, Scalar
 from ..ir.size_data import expression_data
 from ..ir.sizes import number, scalars_of
 from ..program.device_program import (
+    UNIT,
     Canary,
     Constant,
     CopyDimension,
@@ -250,8 +251,8 @@ def _canary(c: Canary | None) -> dict[str, Any]:
         entry["tolerance"] = c.tolerance
     if c.scalars:
         entry["sizes"] = list(c.scalars)
-    if c.positive:
-        entry["positive"] = True
+    if c.floats != UNIT:
+        entry["floats"] = list(c.floats)
     if c.integers is not None:
         entry["integers"] = c.integers
     if c.most is not None:

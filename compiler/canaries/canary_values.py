@@ -10,6 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from ..dtypes import BOOL, I8, U8, U32, DType
+from ..program.device_program import UNIT, Floats
 
 Array = np.ndarray
 
@@ -21,16 +22,19 @@ RESULT = 0
 """The number of the result among the arguments: the operand before it is 1, and so on."""
 FEW = 7
 """A mask of integers that have any value: most are indices, and operands of sums."""
+POSITIVE = Floats(2.0**-12, 0.5)
+LARGE = Floats(1.0, -2048.0)
+"""Floats whose sums of products are beyond those of float16."""
 
 
-def canary_values(dtype: DType, count: int, argument: int, *, positive: bool, integers: int | None) -> Array:
-    """The elements of an argument, by its number from the RESULT on, of the model's type `dtype`: float32 [count],
-    multiples of 2**-11 from -1 to below 1, or of 2**-12 from 0.5 to below 1.5 where they are `positive`; of other types
-    int64 [count], all that `integer_range` says."""
+def canary_values(
+    dtype: DType, count: int, argument: int, floats: Floats = UNIT, *, integers: int | None = None
+) -> Array:
+    """The elements of an argument, by its number from the RESULT on, of the model's type `dtype`: float32 [count], one
+    of 4096 `floats` each; of other types int64 [count], all that `integer_range` says."""
     words = _words(count, argument)
     if dtype.is_float:
-        steps = np.arange(4096, dtype=np.float32)
-        values = (steps + 2048) / 4096 if positive else (steps - 2048) / 2048
+        values = np.arange(4096) * floats.step + floats.least
         return np.asarray(values.astype(np.float32)[words & np.uint32(0xFFF)])
     least, most = integer_range(dtype, integers)
     return np.asarray((words & np.uint32(most - least)).astype(np.int64) + least)

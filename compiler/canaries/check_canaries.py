@@ -39,7 +39,7 @@ def check_canaries(program: DeviceProgram, device: Device) -> tuple[Canary, ...]
             v = program.values[value]
             count = prod(v.shape) if inside is None else inside.size
             number = len(numbers) - 1 - i
-            filled = canary_values(v.dtype, count, number, positive=canary.positive, integers=canary.integers)
+            filled = canary_values(v.dtype, count, number, canary.floats, integers=canary.integers)
             held = storages[storage].dtype.numpy
             device.write(storage, (filled if inside is None else np.where(inside, filled, 0)).astype(held))
         device.launch(launch.kernel, numbers, canary.scalars)

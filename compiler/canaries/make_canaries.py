@@ -23,12 +23,12 @@ from ..passes.compute_in_halves import compute_in_floats
 from ..passes.count_work import count_work
 from ..passes.store_narrow import load_wide
 from ..pipeline.lazy_kernels import describe
-from ..program.device_program import Canary, DeviceProgram, Launch, Padding
+from ..program.device_program import UNIT, Canary, DeviceProgram, Floats, Launch, Padding
 from ..system.cache import Cache, key_of
-from .canary_values import FEW, canary_sums, canary_values, integer_range
+from .canary_values import FEW, LARGE, POSITIVE, canary_sums, canary_values, integer_range
 from .native_kernels import NativeKernels
 from .place_elements import Place, place_operand, place_result
-from .tolerances import EXACT, LOOSEST, SUMS, amplifies, base_tolerance
+from .tolerances import EXACT, LOOSEST, SUMS, amplifies, base_tolerance, keeps_proportions
 
 Array = np.ndarray
 
@@ -84,7 +84,8 @@ def make_canaries(plan: DevicePlan, program: DeviceProgram, cache: Cache) -> tup
 @dataclass(frozen=True, slots=True)
 class _Trial:
     """A launch that may become a canary: `kernel` is naive, in types of 32 bits, of which the device stores the result
-    as `stored`. `base` is the tolerance without what the kernel amplifies."""
+    as `stored`. `base` is the tolerance without what the kernel amplifies, `floats` what its operands may be, the best
+    first."""
 
     kernel: Kernel
     launch: int
@@ -93,6 +94,7 @@ class _Trial:
     result: Place
     stored: DType
     base: float
+    floats: tuple[Floats, ...]
     integers: int | None
     padding: tuple[Padding, ...]
     key: str = field(repr=False)
@@ -103,16 +105,18 @@ class _Trial:
     def from_bytes(self, data: bytes) -> Canary | None:
         """The inverse, for a trial of the same kernel."""
         fields = json.loads(data)
+        if fields is None:
+            return None
         own = {"launch": self.launch, "scalars": self.scalars, "padding": self.padding}
-        return None if fields is None else Canary(**(fields | own))
+        return Canary(**(fields | own | {"floats": Floats(*fields["floats"])}))
 
     def run(self, native: NativeKernels, number: int) -> Canary | None:
         """The canary, whose kernel is `native`'s of this number; None where no operands give one."""
-        found = (self._canary(native, number, positive=positive) for positive in (False, True))
+        found = (self._canary(native, number, floats) for floats in self.floats)
         return next((c for c in found if c is not None), None)
 
-    def _canary(self, native: NativeKernels, number: int, *, positive: bool) -> Canary | None:
-        operands = [self._operand(i, positive=positive) for i in range(len(self.operands))]
+    def _canary(self, native: NativeKernels, number: int, floats: Floats) -> Canary | None:
+        operands = [self._operand(i, floats) for i in range(len(self.operands))]
         exact = self._result(native, number, operands)
         most = _most(exact)
         total, norm = canary_sums(exact, most)
@@ -130,12 +134,12 @@ class _Trial:
                 return None
             tolerance = max(tolerance, CONDITION * sensitivity)
         tolerance = _least_wrong(norm) if tolerance == EXACT else float(f"{tolerance:.2g}")
-        return Canary(self.launch, total, norm, tolerance, self.scalars, positive, self.integers, most, self.padding)
+        return Canary(self.launch, total, norm, tolerance, self.scalars, floats, self.integers, most, self.padding)
 
-    def _operand(self, number: int, *, positive: bool) -> Array:
+    def _operand(self, number: int, floats: Floats) -> Array:
         place, param = self.operands[number], self.kernel.params[number]
         argument = len(self.operands) - number
-        elements = canary_values(place.dtype, place.count, argument, positive=positive, integers=self.integers)
+        elements = canary_values(place.dtype, place.count, argument, floats, integers=self.integers)
         return place.array(elements.astype(param.dtype.numpy)).reshape(param.shape)
 
     def _result(self, native: NativeKernels, number: int, operands: Sequence[Array]) -> Array:
@@ -205,8 +209,10 @@ def _trial(plan: DevicePlan, program: DeviceProgram, number: int, launch: Launch
         if p.is_padded and value not in arranged
     )
     base, stored = base_tolerance(naive), program.storages[values[-1].storage].dtype
+    is_large = stored != F16 and keeps_proportions(naive)
+    floats = (LARGE, UNIT, POSITIVE) if is_large else (UNIT, POSITIVE)
     key = key_of(describe(naive), found, result, stored, base, integers, scalars)
-    return _Trial(kernel, number, scalars, found, result, stored, base, integers, padding, key)
+    return _Trial(kernel, number, scalars, found, result, stored, base, floats, integers, padding, key)
 
 
 def _size(s: Scalar, number: int) -> int:

@@ -5,8 +5,8 @@ A mistake changes a sum with random signs by about itself; rounding errors cance
 
 from __future__ import annotations
 
-from ..dtypes import F16
-from ..ir.nodes import COMPARISONS, PREDICATES, Binary, Cast, Expr, Kernel, Node, Unary
+from ..dtypes import F16, F32
+from ..ir.nodes import COMPARISONS, PREDICATES, Binary, Cast, Const, Expr, Kernel, Node, Unary
 from ..ir.rewrite import walk
 
 EXACT = 1e-9
@@ -20,7 +20,8 @@ HALVES = 2e-3
 LOOSEST = 5e-3
 """With twice that a result that is wrong by a factor of 1 % would pass: kernels that need more have no canary."""
 
-_SUMMED = frozenset({"+", "-", "*", "max", "min", "max_nan", "min_nan", "relaxed_max", "relaxed_min"})
+_EXTREMES = frozenset({"max", "min", "max_nan", "min_nan", "relaxed_max", "relaxed_min"})
+_SUMMED = _EXTREMES | {"+", "-", "*"}
 _EXACT_CHOICES = COMPARISONS | {"/"}
 _KEPT = PREDICATES | {"neg", "abs"}
 
@@ -38,6 +39,19 @@ def amplifies(kernel: Kernel) -> bool:
     """Whether errors of a naive kernel's operands may grow: beside sums and products of floats it has quotients,
     functions, or choices by floats."""
     return any(_is_function(n) or (isinstance(n, Binary) and _divides(n)) for n in walk(kernel.body))
+
+
+def keeps_proportions(kernel: Kernel) -> bool:
+    """Whether results of a naive kernel are as much larger as its floats are, all in float32: with these multiplied
+    by a power of two they are as accurate."""
+    floats = [n for n in walk(kernel.body) if isinstance(n, Expr) and n.dtype.is_float]
+    in_one_type = all(n.dtype == F32 for n in floats) and all(b.dtype != F16 for b in kernel.params)
+    return in_one_type and not amplifies(kernel) and not any(map(_is_bound, floats))
+
+
+def _is_bound(n: Expr) -> bool:
+    """Whether a node is the larger or the smaller of two floats, of which none is zero."""
+    return isinstance(n, Binary) and n.op in _EXTREMES and Const(0.0, n.dtype) not in (n.a, n.b)
 
 
 def _divides(n: Binary) -> bool:

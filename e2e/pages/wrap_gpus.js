@@ -224,7 +224,8 @@ function setDrawState(gl, { program, active, textures, uniforms, draws, reads, v
   gl.viewport(...viewport);
   textures.forEach((texture, unit) => {
     gl.activeTexture(gl.TEXTURE0 + unit);
-    gl.bindTexture(gl.TEXTURE_2D_ARRAY, texture);
+    // One that was deleted is still said to be bound, and cannot be bound again.
+    gl.bindTexture(gl.TEXTURE_2D_ARRAY, gl.isTexture(texture) ? texture : null);
   });
   gl.activeTexture(active);
   for (const [place, value] of uniforms) gl.uniform1i(place, value);

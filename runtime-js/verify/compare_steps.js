@@ -1,7 +1,7 @@
 // Steps of a decoder, compared by the states that they leave, and by the logits that wasm has of them.
 
 import { largestDifference, numbersOf } from '../values/compare_results.js';
-import { COARSE, CONDITION, compareOutputs, isWrong } from './compare_outputs.js';
+import { COARSE, CONDITION, compareOutputs, isWrong, MEANS } from './compare_outputs.js';
 import { judgeToken, movedBy, scaleOf } from './judge_token.js';
 
 /** @typedef {import('../load/load.js').Manifest} Manifest */
@@ -42,7 +42,8 @@ export async function compareSteps(manifest, inputs, given, wanted, rerun) {
   const judged = judgeToken({ token, logprob, top }, logits, choosing);
   const tokens = judged.map((one) => ({ ...one, most: tolerance, of: 'logit' }));
   if (tokens.some(isWrong)) {
-    const moved = (CONDITION * movedBy(logitsOf(await once()), logits)) / scaleOf(logits);
+    const times = tolerance < COARSE ? CONDITION : MEANS;
+    const moved = (times * movedBy(logitsOf(await once()), logits)) / scaleOf(logits);
     for (const one of tokens) one.most = Math.max(tolerance, moved);
   }
   return [...compared, ...tokens];

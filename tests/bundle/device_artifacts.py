@@ -133,7 +133,7 @@ def tiny_program(backend: str) -> DeviceProgram:
 
 def tiny_canaries(backend: str) -> tuple[Canary, ...]:
     """One for each kernel of the tiny model, computed here."""
-    b, a = (canary_values(F32, LENGTH, i, positive=False, integers=None) for i in (1, 2))
+    b, a = (canary_values(F32, LENGTH, i) for i in (1, 2))
     into_image = image_order if backend == "webgl" else np.arange(LENGTH)
     product = (a * b)[into_image]
     operand = np.empty_like(a)

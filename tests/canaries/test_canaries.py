@@ -128,6 +128,24 @@ def test_small_mistakes_fail(pattern: str, replacement: str) -> None:
     assert wrong_kernels(damaged(program, 0, pattern, replacement)) == ["sub"]
 
 
+INFINITE = {
+    "webgpu": r"{ let kept = \2; \1 = select(kept, kept * 3e38f, abs(kept) > 65504.0f); }",
+    "webgl": r"\1 = mix(\2, (\2) * 3e38, greaterThan(abs(\2), vec4(65504.0)));",
+}
+"""Results as of float16 in place of float32, which is infinite there."""
+
+
+@pytest.mark.parametrize("target", INFINITE)
+def test_sums_beyond_those_of_float16_are_tried(target: str) -> None:
+    """They are so large where integers are held in float32, as quantised models have them."""
+    program = program_of(
+        model([node("MatMul", ["x", "w"], ["y"])], {"x": (5, 37)}, ["y"], {"w": random((37, 13))}), target
+    )
+    (kernel,) = {program.launches[c.launch].kernel for c in program.canaries}
+    assert wrong_kernels(program) == []
+    assert wrong_kernels(damaged(program, kernel, STORES[target], INFINITE[target]))
+
+
 def test_what_is_computed_in_float16_has_a_source_in_float32() -> None:
     """Over the same memory, and right by the same canaries; a bundle has them in a file of their own."""
     fast, plain = (program_of(onnx.load(EXAMPLE), "webgpu", precision=p) for p in ("f16-fast", "f16"))

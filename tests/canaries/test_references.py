@@ -73,7 +73,7 @@ class Reference:
             v = self._program.values[value]
             order = _order(argument)
             place = len(launch.arguments) - 1 - i
-            elements = canary_values(v.dtype, order.size, place, positive=canary.positive, integers=canary.integers)
+            elements = canary_values(v.dtype, order.size, place, canary.floats, integers=canary.integers)
             whole = np.zeros(argument.size, argument.dtype.numpy)
             if i < len(launch.arguments) - 1:
                 whole[order[order > 0] - 1] = elements[order > 0]

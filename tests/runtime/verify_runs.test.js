@@ -96,6 +96,30 @@ test('what the last digits of inputs change is allowed four times', async () => 
   await assert.rejects((await guarded(apart, 'sample', sensitive)).compare(far, moved(0.3)));
 });
 
+test('where a rounding moves a step, means are allowed to be twice as far apart', async () => {
+  // Steps of 1 / 8, which inputs that are moved by 2**-10 take somewhere, whatever they are.
+  const count = 400;
+  const steps = (values) => ({
+    ...arrays({ y: Array.from(values, (v) => Math.round(8 * v) / 8) }),
+    n: Int32Array.of(0),
+  });
+  const input = Float32Array.from({ length: count }, (_, i) => (i % 9 ? 0.3 : 2.5 / 8));
+  const moved = await steps(input.map((v, i) => v + (i & 1 ? -v : v) / 1024));
+  const others = moved.y.filter((v, i) => v !== steps(input).y[i]).length;
+  assert.ok(others > 20);
+  const wrongAt = (places) => {
+    const y = steps(input).y;
+    for (let i = 0; i < places; i++) y[i] += 1 / 8;
+    return [y, Int32Array.of(0)];
+  };
+  const coarse = { ...manifest, tolerance: 2e-2 };
+  await (await guarded(steps, 'sample', coarse)).compare(input, wrongAt(3 * others));
+  await assert.rejects((await guarded(steps, 'sample', coarse)).compare(input, wrongAt(5 * others)));
+  const one = wrongAt(0);
+  one[0][7] = Number.NaN;
+  await assert.rejects((await guarded(steps, 'sample', coarse)).compare(input, one));
+});
+
 test('a run with inputs that the device alone has leaves its turn to the next', async () => {
   const { compare } = await guarded(exact, { every: 10 });
   globalThis.GPUBuffer = class {
