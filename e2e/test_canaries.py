@@ -304,7 +304,7 @@ def test_a_device_after_a_loss_is_tried_again(page: Page, site: Site, backend: s
 
 
 def test_they_are_tried_again_after_a_hundred_runs(page: Page, site: Site, backend: str) -> None:
-    """And where one fails then, no run gives a result any more."""
+    """And where one fails then, for which there is no other source, no run gives a result any more."""
     warnings = open_anew(page, site, "tiny", backend)
     pretend(page)
     page.evaluate(f"() => {{ {BROKEN} }}")

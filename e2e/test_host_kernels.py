@@ -83,6 +83,50 @@ def test_all_of_them(page: Page, site: Site, backend: str) -> None:
         assert all(agrees(found, reference()[0]) for found in visit["found"])
 
 
+LATER = """
+  const { breakDevice } = await import('./broken_device.js');
+  const { backend, image } = argument;
+  const inputs = { image: Float32Array.from(image) };
+  const opened = async (right, canaries) => {
+    const device = breakDevice('later', { kernel: 4, right });
+    return { device, model: await bundle.load({ backend, worker: false, canaries }) };
+  };
+  const counting = await opened(0, false);
+  const atLoad = counting.device.changed;
+  await counting.model.run(inputs);
+  const inRun = counting.device.changed - atLoad;
+  counting.device.mend();
+  await counting.model.dispose();
+  const { device, model } = await opened(atLoad + 1 + 100 * inRun, 'all'); // its canary, and the runs
+  try {
+    const found = [];
+    const run = async () => found.push([...(await model.run(inputs)).logits]);
+    const before = model.info().canaries.failed;
+    for (let i = 0; i < 100; i++) await run();
+    const until = performance.now() + 60_000;
+    while (!model.info().canaries.failed.length && performance.now() < until)
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    for (let i = 0; i < 3; i++) await run();
+    return { before, found, after: model.info().canaries.failed, backend: model.backend, inRun };
+  } finally {
+    device.mend();
+    await model.dispose();
+  }
+"""
+
+
+def test_a_kernel_that_is_wrong_after_a_hundred_runs(page: Page, site: Site, backend: str) -> None:
+    """It is replaced in a device that is set up anew, without a word to the page but the report."""
+    open_bundle(page, site, "bundle", backend)
+    forget(page)
+    pretend(page)
+    got = value(page, LATER, {"backend": backend, "image": images()[0]})
+    assert (got["before"], got["backend"], got["inRun"] > 0) == ([], backend, True)
+    assert [one["action"] for one in got["after"]] == ["host"]
+    assert len(got["found"]) == 103
+    assert all(agrees(found, reference()[0]) for found in got["found"])
+
+
 @pytest.fixture(scope="module")
 def decoder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     made: Path = tmp_path_factory.mktemp("decoder")

@@ -1,6 +1,6 @@
 // Kernels that a driver computes wrongly are found at load, and once more after some runs. One that has other sources is compiled
 // from these; else the backend is given up.
-import { UnsupportedError } from '../errors.js';
+import { DeviceLostError, UnsupportedError } from '../errors.js';
 import { at, describe, launchesOf, nodesOf } from './device_program.js';
 import { isSoftware } from './software_adapter.js';
 // <replaced>
@@ -59,10 +59,10 @@ export async function avoidFaults(checks, on) {
  * Tries the kernels of a device that has compiled them.
  * @param {Checks} checks
  * @param {On} on
- * @param {boolean} [late] launches are in use: all that fails is given up
+ * @returns {Promise<boolean>} whether some have other sources now: launches that are in use do not
  * @throws {UnsupportedError} `wrong-results`
  */
-export async function checkKernels(checks, on, late = false) {
+export async function checkKernels(checks, on) {
   const { device, program, plan } = on;
   const all = program.kernels.flatMap(({ norm }, kernel) => (norm === undefined ? [] : [kernel]));
   const few = plan.canaries !== 'all' && isSoftware(device.adapter);
@@ -77,14 +77,14 @@ export async function checkKernels(checks, on, late = false) {
     const one = at(program.kernels, kernel);
     let action = GIVEN_UP;
     // <subgroups>
-    if (!late && one.subgroups && device.features.includes('subgroups')) {
+    if (one.subgroups && device.features.includes('subgroups')) {
       delete one.subgroups;
       await device.compile(() => {}, [kernel]);
       if (!(await tryKernels(device, program, [kernel])).failed.length) action = 'without-subgroups';
     }
     // </subgroups>
     // <replaced>
-    if (!late && action === GIVEN_UP) action = (await replace(on, kernel)) ?? GIVEN_UP;
+    if (action === GIVEN_UP) action = (await replace(on, kernel)) ?? GIVEN_UP;
     // </replaced>
     add({
       kernel: one.name,
@@ -100,10 +100,12 @@ export async function checkKernels(checks, on, late = false) {
   checks.wrong = refusal(on, faults);
   if (failed.length) console.warn(checks.wrong?.message ?? say(on, faults));
   if (checks.wrong) throw checks.wrong;
+  return failed.length > 0;
 }
 
 /**
- * After so many runs, once none follows at once, kernels are tried again; where one fails all further runs reject.
+ * After so many runs, once none follows at once, kernels are tried again; where one fails the device is set up anew, as after a loss,
+ * or all further runs reject.
  * @param {Checks} checks
  * @param {(task: (now: Built) => Promise<void>) => Promise<void>} enqueue
  * @param {(notice: { canaries: import('../model.js').CanaryInfo }) => void} notify takes each report that follows that of the load
@@ -115,7 +117,11 @@ export function checkLater(checks, enqueue, notify) {
   let waiting;
   const check = () => {
     left = Infinity;
-    enqueue((now) => checkKernels(checks, now, true)).catch(() => {}); // the next run says it
+    const task = async (/** @type {Built} */ now) => {
+      if (await checkKernels(checks, now))
+        throw new DeviceLostError('lost', 'kernels that were wrong have been replaced');
+    };
+    enqueue(task).catch(() => {}); // the next run says it
   };
   checks.onRun = (run) => {
     clearTimeout(waiting);

@@ -94,8 +94,7 @@ const masks = { bool: 1, int8: 255, uint8: 255, uint32: -1 };
  * @returns {(word: number) => number}
  */
 const numberOf = (dtype, { floats: [step, least] = [1 / 2048, -1], integers }) => {
-  if (dtype.startsWith('float'))
-    return (word) => (word & 4095) * step + least;
+  if (dtype.startsWith('float')) return (word) => (word & 4095) * step + least;
   const mask = masks[dtype] ?? integers ?? 7;
   return (word) => (integers === undefined ? (word & mask) - (dtype === 'int8' ? 128 : 0) : word & mask & integers);
 };
