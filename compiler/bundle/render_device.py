@@ -252,7 +252,7 @@ def _canary(c: Canary | None) -> dict[str, Any]:
     if c.scalars:
         entry["sizes"] = list(c.scalars)
     if c.floats != UNIT:
-        entry["floats"] = list(c.floats)
+        entry["floats"] = c.floats
     if c.integers is not None:
         entry["integers"] = c.integers
     if c.most is not None:

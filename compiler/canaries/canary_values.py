@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from ..dtypes import BOOL, I8, U8, U32, DType
-from ..program.device_program import UNIT, Floats
+from ..program.device_program import POSITIVE, UNIT
 
 Array = np.ndarray
 
@@ -22,19 +22,16 @@ RESULT = 0
 """The number of the result among the arguments: the operand before it is 1, and so on."""
 FEW = 7
 """A mask of integers that have any value: most are indices, and operands of sums."""
-POSITIVE = Floats(2.0**-12, 0.5)
-LARGE = Floats(1.0, -2048.0)
-"""Floats whose sums of products are beyond those of float16."""
 
 
 def canary_values(
-    dtype: DType, count: int, argument: int, floats: Floats = UNIT, *, integers: int | None = None
+    dtype: DType, count: int, argument: int, floats: float = UNIT, *, integers: int | None = None
 ) -> Array:
-    """The elements of an argument, by its number from the RESULT on, of the model's type `dtype`: float32 [count], one
-    of 4096 `floats` each; of other types int64 [count], all that `integer_range` says."""
+    """The elements of an argument, by its number from the RESULT on, of the model's type `dtype`: float32 [count], 4096
+    ones of `floats`; of other types int64 [count], all that `integer_range` says."""
     words = _words(count, argument)
     if dtype.is_float:
-        values = np.arange(4096) * floats.step + floats.least
+        values = (np.arange(4096) / 2048 - 1) * floats + (floats == POSITIVE)
         return np.asarray(values.astype(np.float32)[words & np.uint32(0xFFF)])
     least, most = integer_range(dtype, integers)
     return np.asarray((words & np.uint32(most - least)).astype(np.int64) + least)

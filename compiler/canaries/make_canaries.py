@@ -23,9 +23,9 @@ from ..passes.compute_in_halves import compute_in_floats
 from ..passes.count_work import count_work
 from ..passes.store_narrow import load_wide
 from ..pipeline.lazy_kernels import describe
-from ..program.device_program import UNIT, Canary, DeviceProgram, Floats, Launch, Padding
+from ..program.device_program import LARGE, POSITIVE, UNIT, Canary, DeviceProgram, Launch, Padding
 from ..system.cache import Cache, key_of
-from .canary_values import FEW, LARGE, POSITIVE, canary_sums, canary_values, integer_range
+from .canary_values import FEW, canary_sums, canary_values, integer_range
 from .native_kernels import NativeKernels
 from .place_elements import Place, place_operand, place_result
 from .tolerances import EXACT, LOOSEST, SUMS, amplifies, base_tolerance, keeps_proportions
@@ -94,7 +94,7 @@ class _Trial:
     result: Place
     stored: DType
     base: float
-    floats: tuple[Floats, ...]
+    floats: tuple[float, ...]
     integers: int | None
     padding: tuple[Padding, ...]
     key: str = field(repr=False)
@@ -105,17 +105,15 @@ class _Trial:
     def from_bytes(self, data: bytes) -> Canary | None:
         """The inverse, for a trial of the same kernel."""
         fields = json.loads(data)
-        if fields is None:
-            return None
         own = {"launch": self.launch, "scalars": self.scalars, "padding": self.padding}
-        return Canary(**(fields | own | {"floats": Floats(*fields["floats"])}))
+        return None if fields is None else Canary(**(fields | own))
 
     def run(self, native: NativeKernels, number: int) -> Canary | None:
         """The canary, whose kernel is `native`'s of this number; None where no operands give one."""
         found = (self._canary(native, number, floats) for floats in self.floats)
         return next((c for c in found if c is not None), None)
 
-    def _canary(self, native: NativeKernels, number: int, floats: Floats) -> Canary | None:
+    def _canary(self, native: NativeKernels, number: int, floats: float) -> Canary | None:
         operands = [self._operand(i, floats) for i in range(len(self.operands))]
         exact = self._result(native, number, operands)
         most = _most(exact)
@@ -136,7 +134,7 @@ class _Trial:
         tolerance = _least_wrong(norm) if tolerance == EXACT else float(f"{tolerance:.2g}")
         return Canary(self.launch, total, norm, tolerance, self.scalars, floats, self.integers, most, self.padding)
 
-    def _operand(self, number: int, floats: Floats) -> Array:
+    def _operand(self, number: int, floats: float) -> Array:
         place, param = self.operands[number], self.kernel.params[number]
         argument = len(self.operands) - number
         elements = canary_values(place.dtype, place.count, argument, floats, integers=self.integers)

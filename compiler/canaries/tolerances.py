@@ -50,8 +50,8 @@ def keeps_proportions(kernel: Kernel) -> bool:
 
 
 def _is_bound(n: Expr) -> bool:
-    """Whether a node is the larger or the smaller of two floats, of which none is zero."""
-    return isinstance(n, Binary) and n.op in _EXTREMES and Const(0.0, n.dtype) not in (n.a, n.b)
+    """Whether a node is the larger or the smaller of a float and a number that is not zero."""
+    return isinstance(n, Binary) and n.op in _EXTREMES and any(isinstance(e, Const) and e.value for e in (n.a, n.b))
 
 
 def _divides(n: Binary) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from ..dtypes import F16, DType
 from ..ir.nodes import Expr, Scalar
@@ -247,14 +247,9 @@ class Padding:
     limits: tuple[int, ...]
 
 
-class Floats(NamedTuple):
-    """4096 floats in equal steps from `least` on."""
-
-    step: float = 2.0**-11
-    least: float = -1.0
-
-
-UNIT = Floats()
+UNIT, POSITIVE, LARGE = 1, 0.5, 2048
+"""Floats of canaries: from -1 to below 1; from 0.5 to below 1.5; from -2048 to below 2048, whose sums of products are
+beyond those of float16."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +257,7 @@ class Canary:
     """A launch by which a device shows at load that it computes a kernel rightly.
 
     Its operands are filled from a seed (`canaries/canary_values.py`), in storages of their own, and so are constants;
-    what is `padding` there is zero. Floats are some of `floats`, and `integers` is a mask of all integers.
+    what is `padding` there is zero. Floats are those of `floats`, and `integers` is a mask of all integers.
     `scalars` are passed. Of the result, elements that are no padding, `sum` has random signs, and `norm` is the root of
     the sum of squares: a device may be off by `tolerance` times the norm. Elements beyond `most` count as that: a
     result may have infinities, or the least float as a mask. `launch` is the number among all launches,
@@ -274,7 +269,7 @@ class Canary:
     norm: float
     tolerance: float
     scalars: tuple[int, ...] = ()
-    floats: Floats = UNIT
+    floats: float = UNIT
     integers: int | None = None
     most: float | None = None
     padding: tuple[Padding, ...] = ()

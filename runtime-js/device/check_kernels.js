@@ -59,7 +59,7 @@ export async function avoidFaults(checks, on) {
  * Tries the kernels of a device that has compiled them.
  * @param {Checks} checks
  * @param {On} on
- * @returns {Promise<boolean>} whether some have other sources now: launches that are in use do not
+ * @returns {Promise<number>} how many have other sources now: launches that are in use do not
  * @throws {UnsupportedError} `wrong-results`
  */
 export async function checkKernels(checks, on) {
@@ -75,7 +75,8 @@ export async function checkKernels(checks, on) {
   for (const fault of await knownFaults(checks, on)) if (fault.action !== GIVEN_UP) add(fault);
   for (const kernel of failed) {
     const one = at(program.kernels, kernel);
-    let action = GIVEN_UP;
+    /** @type {KernelFault['action'] | undefined} */
+    let action;
     // <subgroups>
     if (one.subgroups && device.features.includes('subgroups')) {
       delete one.subgroups;
@@ -84,13 +85,13 @@ export async function checkKernels(checks, on) {
     }
     // </subgroups>
     // <replaced>
-    if (action === GIVEN_UP) action = (await replace(on, kernel)) ?? GIVEN_UP;
+    action ??= await replace(on, kernel);
     // </replaced>
     add({
       kernel: one.name,
       nodes: nodesOf(launchesOf(program, kernel)),
       backend: plan.backend,
-      action,
+      action: action ?? GIVEN_UP,
     });
   }
   const faults = [...byKernel.values()];
@@ -100,7 +101,7 @@ export async function checkKernels(checks, on) {
   checks.wrong = refusal(on, faults);
   if (failed.length) console.warn(checks.wrong?.message ?? say(on, faults));
   if (checks.wrong) throw checks.wrong;
-  return failed.length > 0;
+  return failed.length;
 }
 
 /**
@@ -117,11 +118,9 @@ export function checkLater(checks, enqueue, notify) {
   let waiting;
   const check = () => {
     left = Infinity;
-    const task = async (/** @type {Built} */ now) => {
-      if (await checkKernels(checks, now))
-        throw new DeviceLostError('lost', 'kernels that were wrong have been replaced');
-    };
-    enqueue(task).catch(() => {}); // the next run says it
+    enqueue(async (now) => {
+      if (await checkKernels(checks, now)) throw new DeviceLostError('lost', 'failed');
+    }).catch(() => {}); // the next run says it
   };
   checks.onRun = (run) => {
     clearTimeout(waiting);
@@ -142,7 +141,7 @@ const NAME = 'webnn-compile';
 const PATIENCE = 500; // ms: some browsers never answer
 
 /**
- * The result of a request to what is known, by the hash of a program's file; undefined where there is no database.
+ * The result of a request to what is known, by the hash of a program's file; null or undefined where there is no database.
  * @param {(store: IDBObjectStore) => IDBRequest} use
  * @returns {Promise<any>}
  */
@@ -151,7 +150,7 @@ const askKnown = (use) =>
     setTimeout(resolve, PATIENCE);
     const opening = indexedDB.open(NAME);
     opening.onupgradeneeded = () => opening.result.createObjectStore(NAME);
-    opening.onerror = () => resolve(undefined);
+    opening.onerror = () => resolve(null);
     opening.onsuccess = () => {
       const request = use(opening.result.transaction(NAME, 'readwrite').objectStore(NAME));
       request.onsuccess = () => resolve(request.result);
@@ -187,8 +186,9 @@ const note = async (checks, on, faults) => {
  */
 const refusal = (on, all) => {
   const faults = all.filter(({ action }) => action === GIVEN_UP);
+  if (!faults.length) return undefined;
   const message = `${say(on, faults)}; load({ backend }) takes another; update the driver`;
-  return faults.length ? Object.assign(new UnsupportedError('wrong-results', message), { faults }) : undefined;
+  return Object.assign(new UnsupportedError('wrong-results', message), { faults });
 };
 
 /** @type {(on: On, faults: readonly KernelFault[]) => string} */

@@ -57,7 +57,7 @@ import { unpackSource } from './unpack_source.js';
  * @property {number} [sum] with random signs, relative to the norm, in halves of the tolerance
  * @property {number} [tolerance] of both: by default 1e-4
  * @property {number[]} [sizes] that are passed as scalars
- * @property {[number, number]} [floats] a step, and the least of 4096; without it from -1 to below 1
+ * @property {number} [floats] 0.5: around 1; else their bound, by default 1
  * @property {number} [integers] a mask of their bits
  * @property {number} [most] of magnitudes, in place of larger ones and infinities in the result
  * @property {Record<number, [digits: import('./arrange.js').StridedDimension[], limits: number[]]>} [outside] padding of storages, of

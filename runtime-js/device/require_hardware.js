@@ -28,7 +28,7 @@ const isHidden = () => globalThis.document?.visibilityState === 'hidden';
 export async function requireHardware(adapter, prepare, now = () => performance.now(), hidden = isHidden) {
   refuseSoftware(adapter);
   if (makers.test(adapter) || hidden()) return;
-  const slow = await findSlow(prepare, now, hidden).catch(() => undefined); // the start itself shows whether the adapter works
+  const slow = await findSlow(prepare, now, hidden).catch(() => {}); // the start itself shows whether the adapter works
   if (slow) throw new UnsupportedError('software', `the adapter (${adapter}) ${slow}: ${AFTER}`);
 }
 

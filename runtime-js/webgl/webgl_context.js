@@ -47,7 +47,7 @@ const values = [16777215, 2 ** -40, -1]; // need 24 bits, a wide exponent, a sig
 function probe(gl) {
   const format = gl.getShaderPrecisionFormat(gl.FRAGMENT_SHADER, gl.HIGH_FLOAT);
   if (!format || format.precision < 23)
-    throw new UnsupportedError('backend', 'WebGL 2 computes with less than 32 bits in fragment shaders here');
+    throw new UnsupportedError('backend', 'WebGL 2 has less than 32 bits in shaders here');
   const most = Math.min(8, gl.getParameter(gl.MAX_DRAW_BUFFERS), gl.getParameter(gl.MAX_COLOR_ATTACHMENTS));
   for (let layers = most; layers >= 1; layers >>= 1) if (draws(gl, layers)) return layers;
   if (gl.isContextLost()) throw new DeviceLostError('lost', 'the WebGL context was lost');
