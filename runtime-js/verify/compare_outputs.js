@@ -15,7 +15,7 @@ import { largestDifference, numbersOf } from '../values/compare_results.js';
 /** Differences up to this multiple of what the last digits of inputs or operands change are allowed, as in the self-test. */
 export const CONDITION = 4;
 
-/** The same of root mean squares, which vary less; of few differences a little more. */
+/** Root mean squares of many differences up to this multiple are allowed: they vary less. */
 export const MEANS = 2;
 
 /** The tolerance of models in which a rounding moves a whole step: `HALF_TOLERANCE` of the compiler. */
