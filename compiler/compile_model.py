@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from .answers.answering import Answering
 from .answers.formats import AnswerLike
-from .bundle import BUNDLE, ESM, Packaging, check_free, write_folder
+from .bundle import BUNDLE, ESM, Packaging, write_folder
 from .custom.load_operators import OperatorsLike, operators_of
 from .driver.build import build_files, build_manifest
+from .driver.check_paths import check_paths
 from .driver.given_options import BundleOptions, ModelOptions, model_options, options_of, paths_of
 from .driver.model_files import Models, TorchModel, exported, model_file, model_files
 from .driver.optimise_model import import_graph, optimise_model
@@ -281,7 +282,7 @@ def build_bundle(
 
 
 def _write_bundle(model: Path, out: Path, options: Options, phase: Phase) -> Manifest:
-    check_free(out, BUNDLE, force=options.force, others=options.outputs)
+    check_paths([(model, options)], out)
     built = build_files(model, options, phase)
     others = with_files(built.report, partial(_page, options))
     write_folder(built.files, out, BUNDLE, force=options.force, others=others)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import InputError
-from ..system.put_files import OutputFile, putting_files
+from ..system.put_files import OutputFile, putting_files, resolved
 from .files import BundleFile, Kind
 
 _FRESH = ".new"
@@ -51,7 +51,7 @@ def write_folder(
     written = [WrittenFile(file.name, len(file.data), file.kind) for file in files]
     beside = others(written)
     with _explained(out, kind):
-        out = out.resolve()
+        out = resolved(out)
         out.parent.mkdir(parents=True, exist_ok=True)
         _replace_folder(out, files, beside)
     return written
@@ -59,11 +59,15 @@ def write_folder(
 
 def check_free(out: Path, kind: FolderKind, *, force: bool, others: Iterable[tuple[str, Path]] = ()) -> None:
     """InputError where a folder of this kind cannot be written to `out`, or one of the `others`, files by their
-    options, would lie in it."""
+    options, would lie in it or have its name or that of a folder around it."""
     with _explained(out, kind):
-        _check_free(out.resolve(), kind, force)
+        place = resolved(out)
+        _check_free(place, kind, force)
         for option, path in others:
-            if out.resolve() in path.resolve().parents:
+            file = resolved(path)
+            if file == place or file in place.parents:
+                raise InputError(f"{option} {path} would be a folder, by --out {out}; give another file")
+            if place in file.parents:
                 raise InputError(
                     f"{option} {path} lies in --out {out}, which holds the files of its {kind.what} alone; give a file "
                     "in another folder"

@@ -28,7 +28,7 @@ from .progress import Progress
 from .report_options import PeakOption, ProfileOption
 from .several_models import GivenModels, ModelsCommand, given_models, options_of_models
 from .terminal import error_console, say
-from .watch import FLAG, repeat
+from .watch import FLAG, read_files, repeat
 
 if TYPE_CHECKING:
     from ..driver.report_data import Report
@@ -313,6 +313,7 @@ def main(
             "peaks": dict(peaks),
             "records": records,
             "for_device": for_device,
+            "read": read_files(),
         }
         options = replace(computed, **shared)
         if dump == LIST:

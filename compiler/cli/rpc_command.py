@@ -24,7 +24,7 @@ from ..driver.options import Options
 from ..driver.targets import bundled_targets
 from ..errors import InputError, WebnnCompileError
 from ..frontends.model_inputs import ModelInputs
-from ..system.put_files import OutputFile, check_output, put_files
+from ..system.put_files import OutputFile, check_distinct, check_output, put_files
 from ..system.write_npz import write_npz
 from ..text.escape import shell_word
 from ..tune.tab_facts import adapter_of_tab
@@ -36,6 +36,7 @@ from .explained import DEBUG, FILE, TEXT, explained, require
 from .input_options import input_options, read_array
 from .terminal import TerminalLog, say, show_table
 from .time_option import TimeOption
+from .watch import RepeatableCommand, read_files
 
 if TYPE_CHECKING:
     from webnn_compile.rpc.client import DeviceInfo, Session
@@ -246,7 +247,7 @@ def _row(d: DeviceInfo) -> tuple[object, ...]:
     return d.name, d.facts.get("browser", ""), ", ".join(d.backends), *adapters, used + waiting
 
 
-@main.command()
+@main.command(cls=RepeatableCommand)
 @click.argument("model", type=FILE)
 @BROKER
 @click.option("--device", type=TEXT, default="any", show_default=True, help="A name from `webnn-rpc devices`.")
@@ -278,6 +279,7 @@ def run(
     with _explained(debug=debug):
         if out is not None:
             check_output("--out", out)
+            check_distinct([("--out", out)], read_files())
         arrays = dict(map(_read_input, pairs))
         shapes = {name: a.shape for name, a in arrays.items() if not inputs.dims} | dict(inputs.shapes)
         with _connect(broker) as session, session.lease(device, backend, timeout=wait) as leased:

@@ -26,7 +26,7 @@ from ..frontends.model_inputs import NO_STATES, ModelInputs, model_inputs
 from .explained import MODEL
 from .input_options import ShapeOption
 from .model_options import model_options
-from .watch import RepeatableCommand
+from .watch import ARGUMENTS, RepeatableCommand
 
 _GIVEN = "webnn_compile.models"
 _NAME = re.compile(r"\w+", re.ASCII)
@@ -49,6 +49,7 @@ class ModelsCommand(RepeatableCommand):
     """A command of one model, or of several: then `given_models` has their options, and the command none of these."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[ARGUMENTS] = tuple(args)  # those of each model, too
         own = {p.name for p in _of_model.params}
         params = [_repeatable(p) if p.name in own else p for p in self.params]
         given, _, _ = click.Command(self.name, params=params).make_parser(ctx).parse_args(list(args))

@@ -18,6 +18,7 @@ from ..errors import InputError
 from ..frontends.fetch_model import located
 from ..records.record_file import RecordWriter, read_records
 from ..records.recorded_choices import is_of
+from ..system.put_files import check_distinct
 from ..tune.device import Device
 from ..tune.device_error import DeviceError
 from ..tune.executors import open_executor
@@ -31,6 +32,7 @@ from .model_options import model_options
 from .terminal import cell, error_console, say, show_table
 from .time_option import TimeOption
 from .tune_progress import TuneProgress
+from .watch import RepeatableCommand, read_files
 
 PACKAGES = ("sklearn",)
 """Packages of the extra [tune] that every search requires, and those that a device in a browser requires besides."""
@@ -43,6 +45,7 @@ ENDED = {
     "lost": "the device was lost",
 }
 """How a search ended, by the kind of the DeviceError."""
+RECORDS = "--records"
 KEPT = "all measurements so far are in the records"
 
 
@@ -70,7 +73,7 @@ def main() -> None:
     """
 
 
-@main.command()
+@main.command(cls=RepeatableCommand)
 @click.argument("model", type=MODEL)
 @click.option("--target", type=click.Choice(TUNED), required=True, help="What the kernels are for.")
 @click.option(
@@ -92,7 +95,7 @@ def main() -> None:
 @click.option("--trials", type=click.IntRange(1), default=200, show_default=True, help="Candidates to try at most.")
 @click.option("--time-budget", "seconds", type=TimeOption(), metavar="10m", help="Take no longer than about this.")
 @click.option(
-    "--records",
+    RECORDS,
     type=FILE,
     metavar="FILE",
     default="records.jsonl",
@@ -134,7 +137,9 @@ def run(
     """Tune MODEL, and add what was measured to the records."""
     with explained(debug=debug, interrupted=f"interrupted; {KEPT}: the same command goes on from there"):
         path = located(model, lambda line: say(line, err=True))
-        problem = Problem(path, target, replace(computed, precision=precision, threads=threads))
+        read = read_files(("--save-quantized", RECORDS))
+        check_distinct([(RECORDS, records), *computed.outputs], (path, *read))
+        problem = Problem(path, target, replace(computed, precision=precision, threads=threads, read=read))
         earlier = read_records([records]).records if records.exists() else ()
         with contextlib.ExitStack() as opened:
             writer = RecordWriter(records)
@@ -214,7 +219,7 @@ def _print_summary(summary: Summary, problem: Problem, device: Device, records: 
     )
 
 
-@main.command()
+@main.command(cls=RepeatableCommand)
 @click.argument("records", type=FILE, nargs=-1, required=True)
 @click.option("--target", type=TEXT, help="Of this target alone.")
 @click.option("--for-device", type=TEXT, metavar="NAME", help="Of this device alone, by its name or part of it.")
@@ -222,6 +227,8 @@ def _print_summary(summary: Summary, problem: Problem, device: Device, records: 
 def show(records: tuple[Path, ...], target: str | None, for_device: str | None, chart: Path | None) -> None:
     """Show what RECORDS say: of each kernel its time by default, the best one, the gain and the trials."""
     with explained():
+        if chart is not None:
+            check_distinct([("--chart", chart)], read_files())
         read = read_records(records)
         kept = [r for r in read.records if target in (None, r.target) and is_of(r, for_device)]
         if not kept:

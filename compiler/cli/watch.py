@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
+from ..driver.named_files import OUTPUTS, named_files
 from .explained import explained
 from .terminal import say
 
 FLAG = "--watch"
-_ARGUMENTS = "webnn_compile.arguments"
+ARGUMENTS = "webnn_compile.arguments"
+"""Where the context of a RepeatableCommand has its arguments as they were given."""
 
 
 class RepeatableCommand(click.Command):
@@ -23,7 +25,7 @@ class RepeatableCommand(click.Command):
     allow_extra_args = True
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.meta[_ARGUMENTS] = tuple(args)
+        ctx.meta.setdefault(ARGUMENTS, tuple(args))
         rest = super().parse_args(ctx, args)
         if rest and not ctx.resilient_parsing:
             raise click.UsageError(
@@ -34,10 +36,15 @@ class RepeatableCommand(click.Command):
         return rest
 
 
+def read_files(outputs: Collection[str] = OUTPUTS) -> tuple[Path, ...]:
+    """The files that the arguments of the command that is carried out, a RepeatableCommand, name to be read."""
+    return tuple(named_files(click.get_current_context().meta[ARGUMENTS], outputs))
+
+
 def repeat(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> Any:
     """The callback of an eager option FLAG: carries out the rest of the command line until Ctrl-C, and then exits."""
     if wanted and not ctx.resilient_parsing:
-        watch([a for a in ctx.meta[_ARGUMENTS] if a != FLAG])
+        watch([a for a in ctx.meta[ARGUMENTS] if a != FLAG])
     return wanted
 
 
@@ -61,22 +68,8 @@ def watch(arguments: Sequence[str]) -> NoReturn:
 
 
 def files_of(arguments: Sequence[str]) -> list[Path]:
-    """The files that arguments name, also behind an "=", and those with the weights of models among them."""
+    """The files that arguments name to be read, and those with the weights of models among them."""
     from ..frontends.onnx.read_model import external_files
 
-    named = [Path(text) for a in arguments for text in _texts(a) if text]
-    files = [path for path in named if _is_file(path)]
+    files = named_files(arguments)
     return list(dict.fromkeys([*files, *(data for path in files for data in external_files(path))]))
-
-
-def _texts(argument: str) -> set[str]:
-    """It, and what may be a file in it: behind a name, and behind that of one of several models."""
-    texts = {argument, argument.partition(":")[2]}
-    return {part for text in texts for part in (text, text.partition("=")[2], text.rpartition("=")[2])}
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a text too long for a name
-        return False

@@ -16,7 +16,6 @@ from ..bundle import (
     Manifest,
     Packaging,
     WasmArtifact,
-    check_free,
     make_manifest,
     public_key,
     render_files,
@@ -40,6 +39,7 @@ from .build_wasm import memory_bytes
 from .bundle_answers import bundled_answers, bundled_pictures, bundled_sounds
 from .bundle_generation import bundled_generation, compared_by_logits, of_devices, without_logits
 from .bundle_text import bundled_text, text_packages
+from .check_paths import check_paths
 from .cpu_target import CpuTarget, run_native
 from .draw_runs import kept_of
 from .limit_memory import lower_limit_early, lower_limits, page_memory
@@ -78,7 +78,7 @@ def build(
     options.check()
     alone = options.alone
     writer = alone.writer() if alone is not None and alone.writer is not None else None
-    check_free(out, BUNDLE if writer is None else writer.kind, force=options.force, others=options.outputs)
+    check_paths([(model, options)], out, BUNDLE if writer is None else writer.kind)
     source, work, report = begin(model, options, phase, emit)
     others = with_files(report, reported)
     if alone is not None and writer is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -9,11 +10,9 @@ from functools import partial
 from pathlib import Path
 
 from ..bundle import (
-    BUNDLE,
     BundledFunction,
     Manifest,
     WrittenFile,
-    check_free,
     check_function_names,
     check_functions_packaging,
     write_functions,
@@ -22,6 +21,7 @@ from ..errors import InputError, UnsupportedError
 from ..ir.memo import forgetting
 from ..system.put_files import OutputFile
 from .build import begin, make_artifact, packaging_of
+from .check_paths import check_paths
 from .options import Options
 from .report_data import Report, with_files
 from .work import Phase
@@ -46,14 +46,14 @@ def check_functions(functions: Sequence[Function], out: Path) -> None:
         if options.alone is not None:
             raise InputError(f"--targets {options.alone.name} is for one model: compile each into a folder of its own")
         check_functions_packaging(options.packaging)
-    outputs = [output for f in functions for output in f.options.outputs]
-    check_free(out, BUNDLE, force=functions[0].options.force, others=outputs)
-    for (option, path), count in Counter((option, path.resolve()) for option, path in outputs).items():
+    outputs = Counter((option, os.path.realpath(path)) for f in functions for option, path in f.options.outputs)
+    for (option, path), count in outputs.items():
         if count > 1:
             raise InputError(
                 f"{option} {path}: {count} models would be written to this file; give each another one, as in "
                 f"{option} {functions[0].name}:FILE"
             )
+    check_paths([(f.model, f.options) for f in functions], out)
 
 
 @dataclass(frozen=True, slots=True)

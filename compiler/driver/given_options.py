@@ -17,6 +17,7 @@ from ..generation.decoder import GenerateOptions, parse_generate
 from ..pictures.formats import PICTURES, FormatLike
 from ..sounds.formats import SOUNDS, SoundLike
 from ..tokenizers.take_text import TextOptions, parse_text
+from .named_files import named_files, texts_in
 from .options import Options
 
 
@@ -74,8 +75,10 @@ def model_options(arguments: Mapping[str, object]) -> ModelOptions:
 
 def options_of(given: ModelOptions, shared: Options) -> Options:
     """Options of one model, with those about the bundle and the build that are `shared`. Raises InputError."""
+    named = (text for name in _NAMING for text in texts_in(given.get(name)))
     return replace(
         shared,
+        read=tuple(named_files(named)),
         inputs=model_inputs(
             given.get("shapes"),
             given.get("dims"),
@@ -93,6 +96,10 @@ def options_of(given: ModelOptions, shared: Options) -> Options:
         text=_text(given.get("text"), given.get("chat_template")),
         generate=_generate(given.get("generate", False)),
     )
+
+
+_NAMING = ("operators", "pictures", "sounds", "answers", "labels", "text", "chat_template")
+"""Options of a model that may name files."""
 
 
 def paths_of(given: str | Path | Iterable[str | Path]) -> tuple[Path, ...]:

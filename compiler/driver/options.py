@@ -89,6 +89,7 @@ class Options:
     files of webnn-tune, whose choices kernels and layers take: `for_device` names the device that counts, None all.
     `cpu`, of CPUS, is what C source or a library is for; None leaves it to the target; with
     `embed_weights` C source has them as constants, too. `quantize`: what is computed in fewer bits.
+    `read` are files that these options were read from, so that nothing is written there.
     `variants` of the wasm module: a bundle has both, a device that
     is known needs one. `packaging` is the form of the bundle; with `golden` it has results by which its page checks
     backends, unless `host` is "js". With `canaries` it has launches by which devices, and threads of wasm, show at load
@@ -134,6 +135,7 @@ class Options:
     cpu: str | None = None
     embed_weights: bool = False
     quantize: QuantizeOptions | None = None
+    read: tuple[Path, ...] = ()
 
     def check(self) -> None:
         """Raises InputError for options that cannot work, before any work is done."""

@@ -6,8 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Union
 
-from ..errors import InputError
-from ..system.put_files import OutputFile, put_files
+from ..system.put_files import OutputFile
 from .report_data import Report
 from .work import Work
 
@@ -20,7 +19,7 @@ Source = Union[Path, "onnx.ModelProto"]
 
 def quantize_first(model: Path, work: Work, report: Report) -> tuple[Source, Work]:
     """The model that is compiled in place of `model`, and what its build has to do: nothing more to quantise, and no
-    input to fix that is fixed by now."""
+    input to fix that is fixed by now. `report` lists what is to be saved of it, which is written with the build."""
     options = work.options
     if options.quantize is None:
         return model, work
@@ -31,14 +30,12 @@ def quantize_first(model: Path, work: Work, report: Report) -> tuple[Source, Wor
         settings = replace(settings, picture=next(iter(options.pictures.values())))
     if len(options.sounds) == 1:
         settings = replace(settings, sound=next(iter(options.sounds.values())))
-    if save is not None and save.exists() and save.samefile(model):
-        raise InputError(f"--save-quantized {save} is the model itself: give another file")
     with work.timed("quantise"):
         quantized, report.quantization = quantize_model(
             model, options.inputs, settings, work.cache, options.compile_memory
         )
     if save is not None:
-        put_files([OutputFile("--save-quantized", save, quantized.SerializeToString())])
+        report.saved.append(OutputFile("--save-quantized", save, quantized.SerializeToString()))
     return quantized, replace(
         work, options=replace(options, inputs=inputs_left(quantized, options.inputs), quantize=None)
     )

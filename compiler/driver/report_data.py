@@ -57,7 +57,8 @@ class Report:
     `unused` other targets of records, `damaged` counts lines that are no records; `uncompared` has by backend the
     reason why halves were not compared with the reference; `alone` is what was written in place of a bundle,
     `public_key` that of the signature, `cpu` the processor that it is for, `manual` the file that says how it is used.
-    With `single_file` the page and the script each have all of the model. For the page alone, which `--report` may
+    With `single_file` the page and the script each have all of the model; `saved` are files that are written with
+    those of the build. For the page alone, which `--report` may
     write, `graphs` are the model as imported and as optimised, `lowered` has it by target."""
 
     model: str
@@ -98,6 +99,7 @@ class Report:
     cpu: str = ""
     manual: str = ""
     files: list[WrittenFile] = field(default_factory=list)
+    saved: list[OutputFile] = field(default_factory=list)
     graphs: tuple[Graph, Graph] | None = None
     lowered: dict[str, Lowered] = field(default_factory=dict)
 
@@ -179,10 +181,10 @@ Reported = Callable[[Report], Sequence[OutputFile]]
 
 
 def with_files(report: Report, reported: Reported) -> Others:
-    """Makes the files that are `reported`, once the report lists those of the build."""
+    """Makes the files that are `reported`, once the report lists those of the build, besides those that it has."""
 
     def others(files: list[WrittenFile]) -> Sequence[OutputFile]:
         report.files = files
-        return reported(report)
+        return [*report.saved, *reported(report)]
 
     return others

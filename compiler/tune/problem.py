@@ -31,6 +31,7 @@ from ..pipeline.weights import Weights
 from ..records.keys import key_of_kernel, key_of_layer
 from ..records.recorded_choices import Best, RecordedChoices
 from ..system.cache import Cache, open_cache
+from ..system.put_files import put_files
 from ..tensor import Tensor
 from ..tensor.layer_choices import LayerDecision
 from ..text.printable import printable
@@ -97,7 +98,9 @@ class Problem:
         self.name = printable(model.name)
         self.cache: Cache = open_cache(enabled=options.cache)
         work = Work(printable(model.stem), options, self.cache, lambda _: None)
-        source, work = quantize_first(model, work, Report(self.name, options.precision, self.cache, work.seconds))
+        report = Report(self.name, options.precision, self.cache, work.seconds)
+        source, work = quantize_first(model, work, report)
+        put_files(report.saved)
         graph = import_graph(source, work)
         # Every run begins with what it is given. Rows behind others are copied with them then, unlike in a build.
         self._optimised: Optimised = optimise_model(pass_states(graph), work)

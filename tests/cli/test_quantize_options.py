@@ -101,7 +101,7 @@ INT8, WEIGHTS = ("--quantize", "int8"), ("--weights", "int8")
         (("--quantize", "int4"), "'int4' is not 'int8'; weights alone may be others: --weights int4"),
         (
             (*WEIGHTS, "--save-quantized", "net.onnx"),
-            "--save-quantized net.onnx is the model itself: give another file",
+            "--save-quantized net.onnx is a file that is read, too; give another file",
         ),
         (("--weights", "int5"), "--weights int5: choose one of f16, int8, int4, nf4"),
         ((*WEIGHTS, "--per-tensor"), "--per-tensor, .* are for --quantize int8: give that, too"),

@@ -232,6 +232,15 @@ def test_models_run_and_results_are_written(address: Address, tmp_path: Path) ->
     np.testing.assert_array_equal(np.load(tmp_path / "y.npz")["y"], x)
 
 
+def test_outputs_replace_no_input(tmp_path: Path) -> None:
+    file = tmp_path / "x.npy"
+    np.save(file, np.zeros(2, np.float32))
+    before = file.read_bytes()
+    said = refusal("run", "m.onnx", "--input", f"x={file}", "--out", str(file), "--broker", "http://127.0.0.1:1/")
+    assert "is a file that is read, too; give another file" in said
+    assert file.read_bytes() == before
+
+
 def test_inputs_that_are_missing(address: Address, tmp_path: Path) -> None:
     path = tmp_path / "m.onnx"
     onnx.save(model([node("Add", ["x", "y"], ["z"])], {"x": [2], "y": [2]}, ["z"]), path)

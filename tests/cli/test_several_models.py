@@ -142,6 +142,14 @@ def test_inspected(files: tuple[Path, Path]) -> None:
     assert "merged.onnx: ONNX" in ended.output
 
 
+def test_all_options_are_those_of_a_watched_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched: list[list[str]] = []
+    monkeypatch.setattr("webnn_compile.cli.watch.watch", watched.append)
+    arguments = ["a=encoder.onnx", "b=decoder.onnx", "--out", "out", "--dim", "E=1..3", "--weights", "b:int8"]
+    run(*arguments, "--watch", "--list-targets")
+    assert watched == [[*arguments, "--list-targets"]]
+
+
 def test_watched_files(files: tuple[Path, Path], tmp_path: Path) -> None:
     np.save(tmp_path / "m.npy", np.zeros(1))
     encoder, decoder = files

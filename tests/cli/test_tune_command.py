@@ -99,6 +99,23 @@ def test_names_are_shown_as_they_are(tmp_path: Path) -> None:
         assert shown in result.output
 
 
+def test_no_file_that_is_read_is_written_to(tuned: tuple[Path, str], tmp_path: Path) -> None:
+    records, _ = tuned
+    before = records.read_bytes()
+    assert "is a file that is read, too; give another file" in refused("show", records, "--chart", records)
+    assert records.read_bytes() == before
+    model = tmp_path / "m.onnx"
+    model.write_bytes(b"model")
+    search = (model, "--target", "native", "--weights", "int8")
+    assert "--records" in (said := refused(*search, "--records", model))
+    assert "is a file that is read, too" in said
+    both = tmp_path / "both"
+    said = refused(*search, "--records", both, "--save-quantized", both)
+    assert "is the file of --records, too; give each another one" in said
+    assert model.read_bytes() == b"model"
+    assert not both.exists()
+
+
 def test_records_that_cannot_be_shown(tuned: tuple[Path, str], tmp_path: Path) -> None:
     records, _ = tuned
     assert "there is no record of webgl on any device" in refused("show", records, "--target", "webgl")

@@ -75,11 +75,14 @@ def test_files_of_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(tmp_path)
     for name in ("format.json", "labels.txt"):
         Path(name).touch()
+    for name in ("report.html", "quantised.onnx"):  # which a build writes
+        Path(name).touch()
     Path("out").mkdir()
     constants = {"w": np.ones((4, 4), np.float32)}
     proto = model([node("MatMul", ["x", "w"], ["y"])], {"x": [2, 4]}, ["y"], constants)
     onnx.save(proto, "model.onnx", save_as_external_data=True, location="model.data", size_threshold=0)
     arguments = ["model.onnx", "--picture", "x=format.json", "--labels=labels.txt", "--out", "out", "--dim", "N=1"]
+    arguments += ["--report", "report.html", "--save-quantized=quantised.onnx"]
     assert sorted(map(str, files_of(arguments))) == ["format.json", "labels.txt", "model.data", "model.onnx"]
     Path("model.onnx").write_bytes(b"half")
     assert files_of(["model.onnx"]) == [Path("model.onnx")]
