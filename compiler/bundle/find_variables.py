@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ..errors import InternalError
-from .read_script import Role, Script, read_script
+from .read_script import Brace, Role, Script, read_script
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +24,14 @@ class Variable:
 @dataclass(frozen=True, slots=True)
 class Variables:
     """`variables` by their scopes, outer ones first, and by their first uses; `at` has the variable of a token by its
-    number in them; `free` are names of no variable of the script, of properties of a page and of classes."""
+    number in them; `free` are names of no variable of the script, of properties of a page and of classes, `classes`
+    those of classes that are declared in the scope of the whole script."""
 
     script: Script
     variables: tuple[Variable, ...]
     at: dict[int, int]
     free: frozenset[str]
+    classes: frozenset[str]
 
 
 @lru_cache(maxsize=512)
@@ -53,7 +55,15 @@ def find_variables(source: str) -> Variables:
     ordered = sorted(uses, key=lambda key: (*key[:2], uses[key][0]))
     variables = tuple(Variable(name, start, -end, tuple(uses[start, end, name])) for start, end, name in ordered)
     at = {i: number for number, variable in enumerate(variables) for i in variable.uses}
-    return Variables(script, variables, at, frozenset(free))
+    return Variables(script, variables, at, frozenset(free), frozenset(_classes(script)))
+
+
+def _classes(script: Script) -> Iterator[str]:
+    """Names of classes that are declared in the scope of the whole script."""
+    for i, start in enumerate(script.within):
+        is_named = script.word(i) == "class" and script.role(i + 1) is Role.NAME
+        if start == -1 and is_named and not _is_value(script, i):
+            yield script.text(i + 1)
 
 
 def _declarations(script: Script) -> Iterator[tuple[int, int, int]]:
@@ -68,12 +78,14 @@ def _declarations(script: Script) -> Iterator[tuple[int, int, int]]:
         elif token.text == "function":
             name = i + 2 if script.text(i + 1) == "*" else i + 1
             if script.role(name) is Role.NAME:
+                if _is_value(script, i):
+                    _check_name_of_value(script, i, name)
                 yield name, *_block(script, i)
         elif token.text == "(" and i in script.closing:
             end = script.closing[i]
             if script.text(end + 1) == "=>":
                 yield from _bound_in(script, i + 1, end, (i, _end_of_arrow(script, end + 1)), of_object=False)
-            elif script.text(end + 1) == "{" and _has_parameters(script, i):
+            elif script.braces.get(end + 1) is Brace.BLOCK and _has_parameters(script, i):
                 yield from _bound_in(script, i + 1, end, (i, script.after(end + 1)), of_object=False)
         elif token.role is Role.NAME and script.text(i + 1) == "=>":
             yield i, i, _end_of_arrow(script, i + 1)
@@ -86,10 +98,41 @@ def _block(script: Script, i: int) -> tuple[int, int]:
 
 
 def _has_parameters(script: Script, i: int) -> bool:
-    """Whether parentheses before a block are those of a function, a method or `catch`."""
-    if script.text(i - 1) in ("function", "catch", "*") or script.role(i - 1) is Role.KEY:
+    """Whether parentheses before a block are those of a function, a method or `catch`, and not of a statement."""
+    if script.braces.get(script.within[i]) in (Brace.OBJECT, Brace.CLASS):
+        return True  # a method, whose name may be a string, a number or an expression
+    before = script.word(i - 1)
+    if before in ("if", "for", "while", "switch") or (before == "await" and script.word(i - 2) == "for"):
+        return False
+    name = i - 1 if script.role(i - 1) is Role.NAME else i
+    if before == "catch" or script.word(name - 1 - (script.text(name - 1) == "*")) == "function":
         return True
-    return "function" in (script.text(i - 2), script.text(i - 3) if script.text(i - 2) == "*" else "")
+    raise InternalError(f"find_variables: no semicolon between {script.text(i - 1)}(...) and a block")
+
+
+def _is_value(script: Script, i: int) -> bool:
+    """Whether a function or class, whose word is at `i`, is a value, and its name no variable of what is around it."""
+    first = i - (script.word(i - 1) == "async")
+    before, role, around = script.word(first - 1), script.role(first - 1), script.within[i]
+    if before in ("", ";", "{", "}") and role is not Role.KEY:
+        return False
+    is_label = before == ":" and script.text(around) in ("", "{") and script.braces.get(around) in (None, Brace.BLOCK)
+    is_sign = role is Role.SIGN and before not in (")", "]", "++", "--") and not is_label
+    is_word = role is Role.KEYWORD and before not in ("else", "do", "this", "super", "null", "true", "false")
+    if is_sign or is_word or before in ("await", "yield") or before.endswith("${"):
+        return True
+    raise InternalError(f"find_variables: no way to tell where {script.text(i)} {script.text(i + 1)} is declared")
+
+
+def _check_name_of_value(script: Script, i: int, name: int) -> None:
+    """A function that is a value has its name in itself alone: InternalError where that would not be the same as a
+    variable of the block around."""
+    start, end = _block(script, i)
+    for other in (*range(max(start, 0), i), *range(script.after(script.after(name + 1)), end)):
+        if script.text(other) == script.text(name) and script.role(other) in (Role.NAME, Role.SHORTHAND):
+            raise InternalError(
+                f"find_variables: a function that is a value is named {script.text(name)} as what is around"
+            )
 
 
 def _end_of_arrow(script: Script, arrow: int) -> int:
@@ -127,19 +170,25 @@ def _end_of_statement(script: Script, i: int) -> int:
 
 def is_declaration(script: Script, i: int) -> bool:
     """Whether a token is the `const` or `let` of a declaration."""
-    return script.text(i) in ("const", "let") and (script.role(i + 1) is Role.NAME or script.text(i + 1) in ("{", "["))
+    return script.word(i) in ("const", "let") and (script.role(i + 1) is Role.NAME or script.text(i + 1) in ("{", "["))
 
 
 def end_of_declaration(script: Script, i: int) -> int:
-    """The semicolon, `of` or `in` behind the variables of `const` or `let`, and their values."""
+    """The semicolon, `of` or `in` behind the variables of `const` or `let`, and their values. Where a value has one of
+    these words, even as a property, it is that; InternalError if more variables follow."""
     _, end = _block(script, i)
     stop = i + 1
     while stop < end and script.text(stop) not in (";", "of", "in"):
-        if script.tokens[stop].text in ("const", "let", "return", "if", "for"):
+        if script.word(stop) in ("const", "let", "return", "if", "for"):
             break
         stop = script.after(stop)
     if script.text(stop) not in (";", "of", "in"):
         raise InternalError(f"find_variables: no semicolon behind {script.text(i)} {script.text(i + 1)}")
+    rest = stop
+    while rest < end and script.text(rest) != ";":
+        if script.text(rest) == ",":
+            raise InternalError(f"find_variables: {script.text(stop)!r} before other variables of a declaration")
+        rest = script.after(rest)
     return stop
 
 

@@ -10,10 +10,12 @@ begins with the same letter again, so that functions which differ in names alone
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import count, product
 
+from ..errors import InternalError
 from .find_variables import Variables, end_of_declaration, find_variables, is_declaration
 from .read_script import CONTEXTUAL, KEYWORDS, Role, Script, Token
 
@@ -22,6 +24,7 @@ _LETTERS = "tenrisaolcdpumfhgbvywkxjqz"
 _INDENTATION = re.compile(r"\s*\n\s*")
 _JOINS = re.compile(r"[\w$][\w$#]|\+\+|--|//")
 """Two tokens, by their ends, that would be one."""
+_WORD = re.compile(r"[\w$]")
 _ENDS = (*";{,([:?.", "=>", "?.", "...")
 """Behind these no statement ends."""
 _CONTINUES = (*")]},;.:?([=<>&|^*/%+-", "=>", "?.", "&&", "||", "??", "===", "!==", "==", "!=", "<=", ">=", "**")
@@ -35,6 +38,8 @@ _RESTRICTED = ("return", "break", "continue", "throw", "yield", "async")
 
 Names = tuple[tuple[str, str], ...]
 """Names in a script, and what they are called outside of it, where others have use of them."""
+Parts = tuple[tuple[str, Names], ...]
+"""Scripts, each with such names."""
 
 
 def minify_script(source: str) -> str:
@@ -43,12 +48,27 @@ def minify_script(source: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def minify_scripts(parts: tuple[tuple[str, Names], ...]) -> str:
+def minify_scripts(parts: Parts, around: Parts = (), taken: frozenset[str] = frozenset()) -> str:
     """Scripts, one after the other in one scope, as if each had a scope of its own: what they declare at the top has
-    different names. InternalError as `find_variables`."""
+    different names, of which none is in `taken`. `around` are the scripts of the scope around them. InternalError as
+    `find_variables`, and for a class whose name means something else in another of the scripts."""
+    _check_classes((*around, *parts), taken)
     found = [find_variables(source) for source, _ in parts]
-    names = short_names(found, [dict(given) for _, given in parts])
+    names = short_names(found, [dict(given) for _, given in parts], taken)
     return "".join(_text(variables, own) for variables, own in zip(found, names, strict=True))
+
+
+def _check_classes(parts: Parts, taken: Collection[str]) -> None:
+    """InternalError for a class, which keeps its name, where another script or `taken` has this name, too."""
+    found = [find_variables(source) for source, _ in parts]
+    uses = Counter(taken)
+    for variables, (_, given) in zip(found, parts, strict=True):
+        names = dict(given)
+        uses.update({*names.values(), *(name for name in variables.free if name not in names)})
+    for variables in found:
+        for name in sorted(variables.classes):
+            if uses[name] > 1:
+                raise InternalError(f"minify_script: another script has the name of class {name}, too")
 
 
 def _text(variables: Variables, names: Mapping[int, str]) -> str:
@@ -85,12 +105,15 @@ def _shown(token: Token, name: str | None) -> str:
             return token.text
 
 
-def short_names(scripts: Sequence[Variables], given: Sequence[Mapping[str, str]]) -> list[dict[int, str]]:
+def short_names(
+    scripts: Sequence[Variables], given: Sequence[Mapping[str, str]], taken: Collection[str]
+) -> list[dict[int, str]]:
     """For each script, the short names of its tokens that name a variable or something in `given`.
 
-    A name is the first that means nothing else where the variable is in scope and that no other one of its scope has.
+    A name is the first that means nothing else where the variable is in scope and that no other one of its scope has;
+    none of the outermost scope is in `taken`.
     """
-    taken = {name for own in given for name in own.values()}
+    taken = {*taken, *(name for own in given for name in own.values())}
     taken.update(name for s, own in zip(scripts, given, strict=True) for name in s.free if name not in own)
     short: list[dict[int, str]] = [{} for _ in scripts]
     tops = []
@@ -158,10 +181,22 @@ def _joined(script: Script, shown: list[str]) -> Iterator[str]:
             continue
         if token.newline and _ends_line(script, i):
             yield "\n"
-        elif _JOINS.match(last[-1:] + text[0]) or (text == "." and script.role(i - 1) is Role.NUMBER):
+        elif _JOINS.match(last[-1:] + text[0]) or _needs_space(script, i):
             yield " "
         yield f"{token.note}{text}"
         last = text
+
+
+def _needs_space(script: Script, i: int) -> bool:
+    """Whether a token would go on with the number or the flags of the pattern before it, or be part of `<!--`, which
+    begins a comment in a classic script."""
+    text = script.text(i)
+    match script.role(i - 1):
+        case Role.NUMBER:
+            return text == "."
+        case Role.PATTERN:
+            return _WORD.match(text) is not None
+    return text == "--" and (script.text(i - 2), script.text(i - 1)) == ("<", "!")
 
 
 def _means_nothing(script: Script, i: int) -> bool:
@@ -199,7 +234,7 @@ def _is_empty(script: Script, i: int) -> bool:
 def _is_head(script: Script, i: int) -> bool:
     """Whether a token ends the parentheses of a statement, behind which its body follows."""
     start = script.opening.get(i, 0)
-    return script.text(i) == ")" and script.text(start - 1 - (script.text(start - 1) == "await")) in _HEADS
+    return script.text(i) == ")" and script.word(start - 1 - (script.text(start - 1) == "await")) in _HEADS
 
 
 def _is_block(script: Script, i: int) -> bool:

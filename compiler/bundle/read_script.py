@@ -48,16 +48,22 @@ class Token:
 @dataclass(frozen=True, slots=True)
 class Script:
     """`closing` has the ends of brackets, braces and substitutions by their starts, `opening` the starts by the ends,
-    `within` the innermost start around each token, -1 where there is none."""
+    `within` the innermost start around each token, -1 where there is none, `braces` the kinds of braces by their
+    starts."""
 
     tokens: tuple[Token, ...]
     closing: dict[int, int]
     opening: dict[int, int]
     within: tuple[int, ...]
+    braces: dict[int, Brace]
 
     def text(self, i: int) -> str:
         """Empty outside the script."""
         return self.tokens[i].text if 0 <= i < len(self.tokens) else ""
+
+    def word(self, i: int) -> str:
+        """As `text`, and empty for the name of a property, which may be any word."""
+        return "" if self.role(i) is Role.KEY else self.text(i)
 
     def role(self, i: int) -> Role | None:
         """None outside the script."""
@@ -145,7 +151,7 @@ class _Reader:
             at = self._token(at)
         if len(self._frames) > 1:
             raise self._fault(at, "a bracket without its end")
-        return Script(tuple(self._tokens), self._closing, self._opening, tuple(self._within))
+        return Script(tuple(self._tokens), self._closing, self._opening, tuple(self._within), self._braces)
 
     def _token(self, at: int) -> int:
         """The end of the token at `at`, which is added."""
@@ -273,13 +279,16 @@ class _Reader:
             return last.text not in _VALUES
         if last.role is Role.TEXT:
             return last.text.endswith("${")
+        if last.role is Role.NAME and last.text in ("of", "await", "yield"):
+            raise self._fault(at, f"a slash behind {last.text!r}")
         if last.role is not Role.SIGN:
             return False
         if last.text == "}" and self._braces[self._opening[len(self._tokens) - 1]] is not Brace.OBJECT:
             raise self._fault(at, "a slash behind a block")
         if last.text == ")" and self._is_head(self._opening[len(self._tokens) - 1]):
             raise self._fault(at, "a slash behind a condition")
-        return last.text not in (")", "]", "}")
+        # Behind ++ and --, which end a value, it divides: they begin none that is a regular expression.
+        return last.text not in (")", "]", "}", "++", "--")
 
     def _is_head(self, start: int) -> bool:
         """Whether the parentheses that begin there are those of a statement."""

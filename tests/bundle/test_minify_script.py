@@ -97,11 +97,41 @@ def test_ends_of_lines_stay_where_statements_may_end_there() -> None:
         ("x = { y z };", "neither a property nor a method"),
         ("const x = 1\nif (x) y();", "no semicolon behind const x"),
         ("for (const x of y) try { x(); } catch {}", "try as the body of a loop has no braces"),
+        ("for (const x of /y/.exec(z)) x();", "a slash behind 'of'"),
+        ("const g = 5;\n{ const f = function g() { return 1; };\n return g + f(); }", "is named g as what is around"),
+        ("run(g, async function* g() {});", "is named g as what is around"),
+        ("a: function g() {}\ng();", "no way to tell where function g is declared"),
+        ("x = y\nfunction g() {}\ng();", "no way to tell where function g is declared"),
+        ("run(x)\n{ const x = 1; }", r"no semicolon between run\(...\) and a block"),
+        ("a.if(x)\n{ const x = 1; }", r"no semicolon between if\(...\) and a block"),
+        ("const a = Int32Array.of(1), b = 2;", "'of' before other variables of a declaration"),
+        ("const a = 'x' in y, b = 2;", "'in' before other variables of a declaration"),
     ],
 )
 def test_what_leaves_meanings_open_is_refused(source: str, message: str) -> None:
     with pytest.raises(InternalError, match=message):
         minify_script(source)
+
+
+@pytest.mark.parametrize("other", ["class Box {}", "const box = new Box();", "const f = () => { return Box; };"])
+def test_a_class_whose_name_another_script_has_is_refused(other: str) -> None:
+    """Classes keep their names in the one scope of all."""
+    box = ("class Box { size = 1; }\nconst box = new Box();", ())
+    for parts in ((box, (other, ())), ((other, ()), box)):
+        with pytest.raises(InternalError, match="the name of class Box"):
+            minify_scripts(parts)
+    with pytest.raises(InternalError, match="the name of class Box"):
+        minify_scripts(((other, ()),), around=(box,))
+    with pytest.raises(InternalError, match="the name of class Box"):
+        minify_scripts((box, ("const t = 1;", (("t", "Box"),))))
+    with pytest.raises(InternalError, match="the name of class Box"):
+        minify_scripts((box,), taken=frozenset({"Box"}))
+    made = minify_scripts((box, ("const f = () => new Box();", (("Box", "$a"),))))
+    assert made.endswith("=()=>new $a();")
+
+
+def test_top_names_are_none_that_are_taken() -> None:
+    assert minify_scripts((("const a = 1, b = 2;", ()),), taken=frozenset({"t"})) == "const e=1,n=2;"
 
 
 def test_texts_and_properties_of_the_runtime_stay() -> None:
@@ -168,6 +198,45 @@ def test_what_a_script_does_stays() -> None:
     )
     assert before == after
     assert '"both"' in before
+
+
+@NODE
+@pytest.mark.parametrize(
+    ("source", "result"),
+    [
+        ("const o = { 'm'(t) { const b = 1;\n return b; } };\nreturn o.m(3);", "1"),
+        ("const o = { 1(t) { const b = 1;\n return b; } };\nreturn o[1](3);", "1"),
+        ("const x = 7, o = { [`a${x}`](x, t) { const b = 1;\n return x + b; } };\nreturn o.a7(3) + x;", "11"),
+        (
+            "const x = 7, o = { get ['a']() { return x; }, *'m'(x, t) { const y = x;\n yield y; } };\n"
+            "return [...o.m(1), o.a];",
+            "[1,7]",
+        ),
+        (
+            "const x = 7; class Foo { *[Symbol.iterator](x) { const y = 1;\n yield y; } static 'a'(x) { return x; } }\n"
+            "return [...new Foo(), Foo.a(2), x];",
+            "[1,2,7]",
+        ),
+        ("const f = (Base) => class extends f.of(Base) { };\nf.of = (x) => x;\nreturn typeof f(Object);", '"function"'),
+        ("return [1, 2].map(function inner(n) { const one = 1;\n return n > one ? inner(n - one) : n; });", "[1,1]"),
+        ("const f = (count, size) => count++ / size / 2;\nreturn f(8, 2);", "2"),
+        ("const f = (count, size) => count-- /size/ 2;\nreturn f(8, 2);", "2"),
+        ("const o = { '/x/': 1 };\nreturn [/x/ in o, /x/g in o, 4 / o['/x/']];", "[true,false,4]"),
+        ("const a = -3; let b = 1;\nreturn a < !--b;", "true"),
+        ("const s = Symbol.for('a'), other = 1;\nreturn [String(s), other];", '["Symbol(a)",1]'),
+        (
+            "const o = { if: (x) => x, return: 2, const: [3], catch: (x) => x };\nconst a = o.if(1), b = o.return;\n"
+            "o.const [0] = 4;\no.catch(a)\no.let = 5;\nreturn [a, b, o.const[0], o.let];",
+            "[1,2,4,5]",
+        ),
+        ("const a = Int32Array.of(1);\nconst helper = 2;\nreturn a[0] + helper;", "3"),
+    ],
+)
+def test_what_forms_do_stays(source: str, result: str) -> None:
+    for text in (source, minify_script(source)):
+        run = f"console.log(JSON.stringify((() => {{{text}}})()))"
+        done = subprocess.run(["node", "-e", run], capture_output=True, text=True)
+        assert (done.stdout.strip(), done.stderr) == (result, ""), text
 
 
 @NODE
