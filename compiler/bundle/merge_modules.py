@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ..errors import InternalError
 from .files import STABLE_NAMES
-from .minify_script import capital_words, minify_scripts
+from .minify_script import Names, capital_words, minify_scripts
 from .strip_types import strip_types
 
 COMMON = "runtime.js"
@@ -249,7 +249,7 @@ def _file(
             if target in STABLE_NAMES:
                 pattern = f"* as {members}" if isinstance(members, str) else f"{{ {_pattern(members, ' as ')} }}"
                 lines.append(f"import {pattern} from './{target}';\n")
-    lines.append(scope_of(own, variables))
+    lines.append(scope_of(own, variables, taken=outside))
     names = list(public)
     # model.js has the classes of errors from COMMON.
     for script in (file, *(["errors.js"] if file == COMMON else [])):
@@ -265,10 +265,22 @@ def _pattern(members: Mapping[str, str], between: str) -> str:
     return ", ".join(name if name == local else f"{name}{between}{local}" for local, name in members.items())
 
 
-def scope_of(modules: Iterable[Module], variables: Variables, stable: Collection[str] = ()) -> str:
+def scope_of(
+    modules: Iterable[Module],
+    variables: Variables,
+    stable: Collection[str] = (),
+    around: Iterable[Module] = (),
+    taken: Iterable[str] = (),
+) -> str:
     """The modules one after the other in one scope, where variables hold what they export. Of STABLE_NAMES, whose
-    imports are others' to write, `stable` are variables, too."""
-    parts = []
+    imports are others' to write, `stable` are variables, too. `around` are the modules of the scope around it, and
+    `taken` variables from outside of it that are read there."""
+    parts, outer = (tuple(_parts(some, variables, stable)) for some in (modules, around))
+    return f"{minify_scripts(parts, outer, frozenset(taken))}\n"
+
+
+def _parts(modules: Iterable[Module], variables: Variables, stable: Collection[str]) -> Iterator[tuple[str, Names]]:
+    """Each module's script, with the variables that its names stand for."""
     for m in modules:
         bindings = []
         for target, members in m.imports:
@@ -284,8 +296,7 @@ def scope_of(modules: Iterable[Module], variables: Variables, stable: Collection
         declared = (f"const {','.join(items)};" if items else "" for items in (bindings, behind))
         source = f"\n{m.body}\n".join(declared)
         names |= variables.locals_of(m) | {variable: variable for variable in classes.values()}
-        parts.append((source, tuple(names.items())))
-    return f"{minify_scripts(tuple(parts))}\n"
+        yield source, tuple(names.items())
 
 
 def variable_of(name: str) -> str:

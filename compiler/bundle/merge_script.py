@@ -35,9 +35,11 @@ def merge_script(sources: Mapping[str, str], roots: tuple[str, ...]) -> str:
     common = {m.name: m for name in workers if name not in ALONE for m in needs_of(name, modules)[:-1]}
     cases = []
     for name in workers:
-        own = scope_of((m for m in needs_of(name, modules) if m.name not in common), variables)
+        own = scope_of((m for m in needs_of(name, modules) if m.name not in common), variables, around=common.values())
         cases.append(f"'webnn-compile ./{name}'(){{\n{own}}},\n")
     others = {m.name: m for root in roots for m in needs_of(root, modules) if m.name not in common}
+    read = [variable for root in roots for variable in variables.exported(root).values()]
+    page_scope = scope_of(others.values(), variables, around=common.values(), taken=read)
     results = ", ".join(f"{variable_of(root)}: {variables.object_of(root)}" for root in roots)
     return _checked(
         f"function {RUNTIME}($meta) {{\n{scope_of(common.values(), variables)}"
@@ -45,7 +47,7 @@ def merge_script(sources: Mapping[str, str], roots: tuple[str, ...]) -> str:
         # The name of a page's window is what others have set.
         "const role = typeof document === 'undefined' && workers[globalThis.name];\n"
         # Names in the block may be those of others above.
-        f"if (role) return void role();\n{{\n{scope_of(others.values(), variables)}return {{ {results} }};\n}}\n}}\n"
+        f"if (role) return void role();\n{{\n{page_scope}return {{ {results} }};\n}}\n}}\n"
     )
 
 

@@ -144,6 +144,30 @@ def test_imports_are_variables_of_the_file_whatever_hides_their_names(tmp_path: 
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no Node.js to run modules")
+def test_what_is_exported_again_has_a_name_that_nothing_else_has(tmp_path: Path) -> None:
+    """Short names of many variables go on with capital letters, which variables of exports have."""
+    own = "".join(f"const own{n} = {n};\n" for n in range(60))
+    every = ", ".join(f"own{n}" for n in range(60))
+    text = f"export {{ plain }} from './plain.js';\n{own}export const load = () => [{every}].length;\n"
+    sources = SOURCES | {"load.js": text, "thread.js": "globalThis.thread = 1;\n"}
+    sources["load.js"] += "import * as workers from './workers.js';\nimport * as backends from './backends.js';\n"
+    sources["load.js"] += "export const all = [workers, backends];\n"
+    for name, made in merge_modules(sources).items():
+        (tmp_path / name.replace(".js", ".mjs")).write_text(made.replace(".js'", ".mjs'"))
+    script = "import { load, plain } from './load.mjs';\nconsole.log(load(), plain);"
+    assert node(tmp_path, script) == "60 plain"
+
+
+@pytest.mark.parametrize(("name", "text"), [("Reader", "class Reader {}\n"), ("Map", "")])
+def test_classes_of_one_file_with_one_name_are_refused(name: str, text: str) -> None:
+    """A class of the other module, and one of the page, which the other module means."""
+    own = f"class {name} {{}}\nexport const own = new {name}();\n"
+    deep = f"import {{ own }} from './own.js';\n{text}export const deep = () => [own, new {name}()];\n"
+    with pytest.raises(InternalError, match=f"the name of class {name}"):
+        merge_modules(SOURCES | {"deep.js": deep, "own.js": own})
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no Node.js to run modules")
 def test_the_entry_keeps_its_place(merged: Path) -> None:
     (merged / "model.mjs").write_text("export const load = 7;\n")
     assert node(merged, "import './page.mjs';\nconsole.log(globalThis.page);") == "[ 'errors', 7 ]"

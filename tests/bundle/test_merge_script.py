@@ -68,6 +68,25 @@ def test_the_page_finds_the_model() -> None:
     assert run(f"var tiny = {{ load: 7 }};{script}", "globalThis.page") == ["errors", 7]
 
 
+@needs_node
+def test_results_are_not_hidden_by_names_of_the_page() -> None:
+    """Modules of workers, too, lie around the block of the page, where short names of many go on with capitals."""
+    own = "".join(f"const own{n} = {n};\n" for n in range(60))
+    every = ", ".join(f"own{n}" for n in range(60))
+    text = f"{SOURCES['load.js']}{own}export const count = () => [{every}].length;\n"
+    errors = f"{SOURCES['errors.js']}export const kind = 'kind';\n"
+    script = merge_script(SOURCES | {"load.js": text, "errors.js": errors}, ("load.js", "errors.js"))
+    result = "(({ $load, $errors }) => [$load.count(), $errors.who(), $errors.kind])($runtime({}))"
+    assert run(script, result, "document: {}") == [60, "errors", "kind"]
+
+
+def test_a_class_around_the_page_has_a_name_of_its_own() -> None:
+    wasm = SOURCES["wasm.js"] + "class Map {}\nexport const map = new Map();\n"
+    load = SOURCES["load.js"] + "export const other = new Map();\n"
+    with pytest.raises(InternalError, match="the name of class Map"):
+        merge_script(SOURCES | {"wasm.js": wasm, "load.js": load}, ("load.js",))
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
