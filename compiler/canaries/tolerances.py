@@ -5,8 +5,24 @@ A mistake changes a sum with random signs by about itself; rounding errors cance
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..dtypes import F16, F32
-from ..ir.nodes import COMPARISONS, PREDICATES, Binary, Cast, Const, Expr, Kernel, Node, Unary
+from ..ir.nodes import (
+    COMPARISONS,
+    PREDICATES,
+    Binary,
+    Buffer,
+    Cast,
+    Const,
+    Expr,
+    Kernel,
+    Load,
+    Node,
+    Select,
+    Store,
+    Unary,
+)
 from ..ir.rewrite import walk
 
 EXACT = 1e-9
@@ -20,8 +36,7 @@ HALVES = 2e-3
 LOOSEST = 5e-3
 """With twice that a result that is wrong by a factor of 1 % would pass: kernels that need more have no canary."""
 
-_EXTREMES = frozenset({"max", "min", "max_nan", "min_nan", "relaxed_max", "relaxed_min"})
-_SUMMED = _EXTREMES | {"+", "-", "*"}
+_SUMMED = frozenset({"+", "-", "*", "max", "min", "max_nan", "min_nan", "relaxed_max", "relaxed_min"})
 _EXACT_CHOICES = COMPARISONS | {"/"}
 _KEPT = PREDICATES | {"neg", "abs"}
 
@@ -42,16 +57,36 @@ def amplifies(kernel: Kernel) -> bool:
 
 
 def keeps_proportions(kernel: Kernel) -> bool:
-    """Whether results of a naive kernel are as much larger as its floats are, all in float32: with these multiplied
-    by a power of two they are as accurate."""
-    floats = [n for n in walk(kernel.body) if isinstance(n, Expr) and n.dtype.is_float]
-    in_one_type = all(n.dtype == F32 for n in floats) and all(b.dtype != F16 for b in kernel.params)
-    return in_one_type and not amplifies(kernel) and not any(map(_is_bound, floats))
+    """Whether results of a naive kernel are sums of products of equally many operands, all in float32. With these
+    multiplied by a power of two they are as accurate, and each operand is as much of them as before."""
+    nodes = list(walk(kernel.body))
+    floats = [n for n in nodes if isinstance(n, Expr) and n.dtype.is_float]
+    if any(n.dtype != F32 for n in floats) or any(b.dtype == F16 for b in kernel.params) or amplifies(kernel):
+        return False
+    stores = [n for n in nodes if isinstance(n, Store)]
+    factors: dict[Buffer, frozenset[int]] = {b: frozenset({1}) for b in kernel.params[:-1]}
+    for _ in range(len(stores) + 1):
+        for n in stores:
+            factors[n.buffer] = factors.get(n.buffer, frozenset()) | _factors(n.value, factors)
+        if any(len(counts) > 1 for counts in factors.values()):
+            return False
+    return min(factors[kernel.params[-1]], default=0) > 0
 
 
-def _is_bound(n: Expr) -> bool:
-    """Whether a node is the larger or the smaller of a float and a number that is not zero."""
-    return isinstance(n, Binary) and n.op in _EXTREMES and any(isinstance(e, Const) and e.value for e in (n.a, n.b))
+def _factors(n: Expr, factors: Mapping[Buffer, frozenset[int]]) -> frozenset[int]:
+    """How many operands in float32 are multiplied in each term of an expression; of zero, none of these numbers."""
+    match n:
+        case Load(buffer) if n.dtype.is_float:
+            return factors.get(buffer, frozenset())
+        case Const(value) if not value:
+            return frozenset()
+        case Unary(_, a) if n.dtype.is_float:
+            return _factors(a, factors)
+        case Binary("*", a, b) if n.dtype.is_float:
+            return frozenset(x + y for x in _factors(a, factors) for y in _factors(b, factors))
+        case Binary(_, a, b) | Select(_, a, b) if n.dtype.is_float:
+            return _factors(a, factors) | _factors(b, factors)
+    return frozenset({0})
 
 
 def _divides(n: Binary) -> bool:

@@ -79,7 +79,7 @@ async function take({ plan, program }, kernel) {
  * @returns {ReturnType<typeof take>}
  */
 export async function replace(on, kernel) {
-  const action = await take(on, kernel);
+  const action = await take(on, kernel).catch(() => undefined); // what does not arrive takes no place
   if (!action || action === 'host') return action;
   await on.device.compile(() => {}, [kernel]);
   return (await tryKernels(on.device, on.program, [kernel])).failed.length ? replace(on, kernel) : action;

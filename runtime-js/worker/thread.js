@@ -1,7 +1,4 @@
 // A thread of the pool: an instance of the module on the shared memory, with a stack of its own.
-// <canaries>
-
-// </canaries>
 import { serve } from '../wasm/pool.js';
 import { OPERANDS_AT } from '../wasm/stacks.js';
 

@@ -117,6 +117,29 @@ def difference() -> onnx.ModelProto:
     return model([node("Sub", ["a", "b"], ["y"])], {"a": (3, 5, 7), "b": (3, 5, 7)}, ["y"])
 
 
+ADDED: dict[str, tuple[list[onnx.NodeProto], dict[str, np.ndarray], str, str]] = {
+    "a number": (
+        [node("Neg", ["x"], ["n"]), node("Add", ["n", "added"], ["y"])],
+        {"added": np.float32(0.01)},
+        *(r"0\.01f", "0.0101f"),
+    ),
+    "weights beside products": (
+        [node("Gemm", ["x", "w", "added"], ["y"])],
+        {"w": random((37, 13)), "added": random((13,))},
+        *(r"b2\[", "0.99f * b2["),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ADDED)
+def test_what_is_added_counts(name: str) -> None:
+    """Beside operands, and sums of their products, of much the same size."""
+    nodes, constants, pattern, replacement = ADDED[name]
+    program = program_of(model(nodes, {"x": (5, 37)}, ["y"], constants), "webgpu")
+    assert wrong_kernels(program) == []
+    assert wrong_kernels(damaged(program, 0, pattern, replacement))
+
+
 @pytest.mark.parametrize(
     ("pattern", "replacement"),
     [(r"< 105\)", "< 104)"), (r"b0\[(.*)\] - b1\[(.*)\]", r"b1[\1] - b0[\2]"), (r"b1\[t0\]", "b1[t0 ^ 1]")],

@@ -41,6 +41,13 @@ test('sources that take the place of wrong ones', async (t) => {
     assert.equal(await replace(on(url, []), 0), undefined);
   });
 
+  await t.test('none where they do not arrive, which is an error where they were right before', async () => {
+    const all = on(`${url.replace('http', 'nothing')}`, ['floats']);
+    assert.equal(await replace(all, 0), undefined);
+    const fault = { kernel: 'sum', nodes: ['Node_0'], action: 'without-f16' };
+    await assert.rejects(takeKnown(all, [fault]), { name: 'DownloadError' });
+  });
+
   await t.test('those that were right before, once for each program', async () => {
     const all = on(url, []);
     const fault = (name, kernel, action) => ({ kernel: name, nodes: [`Node_${kernel}`], action });

@@ -115,6 +115,9 @@ test('where a rounding moves a step, means are allowed to be twice as far apart'
   const coarse = { ...manifest, tolerance: 2e-2 };
   await (await guarded(steps, 'sample', coarse)).compare(input, wrongAt(3 * others));
   await assert.rejects((await guarded(steps, 'sample', coarse)).compare(input, wrongAt(5 * others)));
+  const few = wrongAt(0);
+  few[0][7] += 1; // eight steps: of the mean it is as much as 64 of one
+  await assert.rejects((await guarded(steps, 'sample', coarse)).compare(input, few));
   const one = wrongAt(0);
   one[0][7] = Number.NaN;
   await assert.rejects((await guarded(steps, 'sample', coarse)).compare(input, one));
