@@ -30,7 +30,7 @@ from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.lower_graph import lower_graph
 from webnn_compile.graph.passes import run_graph_passes
 
-IN_REGISTERS = {"blocks", "branches", "floats", "int4-blocks", "products"}
+IN_REGISTERS = {"blocks", "branches", "codebook", "floats", "int4-blocks", "products"}
 """Models whose constants products on devices widen, each time."""
 
 
