@@ -148,7 +148,7 @@ def test_where_the_browser_does_not_say_a_launch_decides(
     assert found["backend"] == (backend if taken else "wasm")
     assert found["found"] == right(found["backend"])
     assert (shaders(site) != []) == taken
-    slow = f"the adapter ({UNNAMED}) is as slow as software, by a launch of 80 ms that takes GPUs less than 50: {AFTER}"
+    slow = f"the adapter ({UNNAMED}) is as slow as software: a launch takes 80 ms, on GPUs below 50: {AFTER}"
     assert found["passedOver"] == ([] if taken else [{"backend": backend, "reason": slow}])
     assert found["left"] == []
 

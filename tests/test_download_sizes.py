@@ -38,7 +38,7 @@ WHOLE = 69_980
 OF_ALL = {"wasm": 41_440, "webgl": 41_260, "webgpu": 40_230}
 """Bytes at most for one backend of a bundle for all, as above."""
 
-WHOLE_OF_ALL = 110_420
+WHOLE_OF_ALL = 110_480
 
 BY_DEFAULT = {"wasm": 42_740, "webgl": 44_000, "webgpu": 42_970}
 """Bytes at most for one backend of a bundle for all, with canaries, as the command line makes it: 44 kB or less."""

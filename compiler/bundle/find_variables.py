@@ -174,21 +174,17 @@ def is_declaration(script: Script, i: int) -> bool:
 
 
 def end_of_declaration(script: Script, i: int) -> int:
-    """The semicolon, `of` or `in` behind the variables of `const` or `let`, and their values. Where a value has one of
-    these words, even as a property, it is that; InternalError if more variables follow."""
-    _, end = _block(script, i)
+    """The semicolon behind the variables of `const` or `let`, and their values; in the head of a loop also its `of` or
+    `in`."""
+    start, end = _block(script, i)
+    ends = (";", "of", "in") if script.text(start) == "(" else (";",)
     stop = i + 1
-    while stop < end and script.text(stop) not in (";", "of", "in"):
+    while stop < end and script.word(stop) not in ends:
         if script.word(stop) in ("const", "let", "return", "if", "for"):
             break
         stop = script.after(stop)
-    if script.text(stop) not in (";", "of", "in"):
+    if script.word(stop) not in ends:
         raise InternalError(f"find_variables: no semicolon behind {script.text(i)} {script.text(i + 1)}")
-    rest = stop
-    while rest < end and script.text(rest) != ";":
-        if script.text(rest) == ",":
-            raise InternalError(f"find_variables: {script.text(stop)!r} before other variables of a declaration")
-        rest = script.after(rest)
     return stop
 
 

@@ -28,7 +28,7 @@ from ..system.cache import Cache, key_of
 from .canary_values import FEW, canary_sums, canary_values, integer_range
 from .native_kernels import NativeKernels
 from .place_elements import Place, place_operand, place_result
-from .tolerances import EXACT, LOOSEST, SUMS, amplifies, base_tolerance, keeps_proportions
+from .tolerances import EXACT, LOOSEST, SUMS, amplifies, base_tolerance, sums_products
 
 Array = np.ndarray
 
@@ -207,7 +207,7 @@ def _trial(plan: DevicePlan, program: DeviceProgram, number: int, launch: Launch
         if p.is_padded and value not in arranged
     )
     base, stored = base_tolerance(naive), program.storages[values[-1].storage].dtype
-    is_large = stored != F16 and keeps_proportions(naive)
+    is_large = stored != F16 and sums_products(naive)
     floats = (LARGE, UNIT, POSITIVE) if is_large else (UNIT, POSITIVE)
     key = key_of(describe(naive), found, result, stored, base, integers, scalars)
     return _Trial(kernel, number, scalars, found, result, stored, base, floats, integers, padding, key)

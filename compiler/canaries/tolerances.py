@@ -56,14 +56,16 @@ def amplifies(kernel: Kernel) -> bool:
     return any(_is_function(n) or (isinstance(n, Binary) and _divides(n)) for n in walk(kernel.body))
 
 
-def keeps_proportions(kernel: Kernel) -> bool:
-    """Whether results of a naive kernel are sums of products of equally many operands, all in float32. With these
-    multiplied by a power of two they are as accurate, and each operand is as much of them as before."""
+def sums_products(kernel: Kernel) -> bool:
+    """Whether results of a naive kernel are sums, over a loop, of products of equally many operands, all in float32.
+    With these multiplied by a power of two they are as accurate, and each operand is as much of them as before."""
     nodes = list(walk(kernel.body))
     floats = [n for n in nodes if isinstance(n, Expr) and n.dtype.is_float]
     if any(n.dtype != F32 for n in floats) or any(b.dtype == F16 for b in kernel.params) or amplifies(kernel):
         return False
     stores = [n for n in nodes if isinstance(n, Store)]
+    if not any(isinstance(e, Load) and e.buffer is n.buffer for n in stores for e in walk(n.value)):
+        return False
     factors: dict[Buffer, frozenset[int]] = {b: frozenset({1}) for b in kernel.params[:-1]}
     for _ in range(len(stores) + 1):
         for n in stores:

@@ -49,8 +49,7 @@ async function findSlow(prepare, now, hidden) {
       const ms = now() - began;
       if (hidden()) return undefined;
       slow = ms > LIMIT_MS ? slow + 1 : 0;
-      if (slow === 3)
-        return `is as slow as software, by a launch of ${Math.round(ms)} ms that takes GPUs less than ${LIMIT_MS}`;
+      if (slow === 3) return `is as slow as software: a launch takes ${Math.round(ms)} ms, on GPUs below ${LIMIT_MS}`;
     }
     return undefined;
   } finally {

@@ -81,7 +81,7 @@ for (const name of UNSAID) {
     await assert.rejects(requireHardware(name, slow.prepare, slow.now), {
       code: 'software',
       message:
-        `the adapter (${name}) is as slow as software, by a launch of 83 ms that takes GPUs less than 50: ` +
+        `the adapter (${name}) is as slow as software: a launch takes 83 ms, on GPUs below 50: ` +
         'it comes after wasm, and load({ backend }) takes it all the same',
     });
     assert.deepEqual([fast.found.disposed, slow.found.disposed], [1, 1]);
