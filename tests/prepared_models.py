@@ -181,16 +181,20 @@ NORMAL = np.sort(random((16,), 6))
 INDICES = _random.integers(0, 16, (256, 96)).astype(onnx.helper.tensor_dtype_to_np_dtype(onnx.TensorProto.UINT4))
 
 
+def by_codebook(indices: str, weights: str) -> list[onnx.NodeProto]:
+    """Nodes that make weights of `indices` into `table`, with scales `s` for `blocks`, as the quantiser writes them."""
+    return [
+        node("Cast", [indices], ["i"], to=onnx.TensorProto.INT32),
+        node("Gather", ["table", "i"], ["entries"]),
+        node("Reshape", ["entries", "blocks"], ["blocked"]),
+        node("Mul", ["blocked", "s"], ["scaled"]),
+        node("Reshape", ["scaled", "shape"], [weights]),
+    ]
+
+
 def codebook() -> onnx.ModelProto:
     """Indices of 4 bits into a table, and a scale for each block of 32."""
-    nodes = [
-        node("Cast", ["w"], ["i"], to=onnx.TensorProto.INT32),
-        node("Gather", ["table", "i"], ["e"]),
-        node("Reshape", ["e", "blocks"], ["b"]),
-        node("Mul", ["b", "s"], ["m"]),
-        node("Reshape", ["m", "shape"], ["d"]),
-        node("MatMul", ["x", "d"], ["y"]),
-    ]
+    nodes = [*by_codebook("w", "d"), node("MatMul", ["x", "d"], ["y"])]
     weights = {"w": INDICES, "table": NORMAL, "s": BLOCK_SCALES.T[:, None].copy()}
     weights |= {"blocks": np.array([8, 32, 96]), "shape": np.array([256, 96])}
     return model(nodes, {"x": [3, 256]}, ["y"], weights, 21)

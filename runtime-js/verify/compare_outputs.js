@@ -55,14 +55,13 @@ export async function compareOutputs(
     for (const one of compared.filter(isWrong)) {
       // Where a rounding moves a whole step, largest differences vary more from run to run than their means do; but few large ones
       // hardly change these.
-      const byMean = tolerance >= COARSE && Number.isFinite(one.apart);
-      const count = numbersOf(wanted[one.name], one.dtype).length;
-      const times = MEANS + (CONDITION - MEANS) / Math.sqrt(count);
-      const largest = CONDITION * difference(near, wanted, [one], 0);
-      const mean = byMean
-        ? (one.apart * times * meanDifference(near, wanted, one)) / meanDifference(given, wanted, one)
-        : largest;
-      one.most = Math.max(one.most, Math.min(largest, mean));
+      let allowed = CONDITION * difference(near, wanted, [one], 0);
+      if (tolerance >= COARSE && Number.isFinite(one.apart)) {
+        const times = MEANS + (CONDITION - MEANS) / Math.sqrt(numbersOf(wanted[one.name], one.dtype).length);
+        const means = meanDifference(near, wanted, one) / meanDifference(given, wanted, one);
+        allowed = Math.min(allowed, one.apart * times * means);
+      }
+      one.most = Math.max(one.most, allowed);
     }
   }
   return compared;

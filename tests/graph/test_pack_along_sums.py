@@ -7,6 +7,7 @@ import onnx
 import pytest
 import webnn_compile
 from onnx_models import Array, model, node, random
+from prepared_models import by_codebook
 from webnn_compile.driver.optimise_model import import_graph
 from webnn_compile.driver.options import Options
 from webnn_compile.driver.work import Work
@@ -53,17 +54,9 @@ TABLE = random((16,), 3)
 
 
 def codebook(*more: onnx.NodeProto, **attributes: int) -> onnx.ModelProto:
-    """Elements are places in a table, as the quantiser writes them: of whole blocks."""
+    """Elements are places in a table: of whole blocks."""
     depth, held = DEPTH // BLOCK * BLOCK, onnx.helper.tensor_dtype_to_np_dtype(onnx.TensorProto.UINT4)
-    nodes = [
-        node("Cast", ["q"], ["i"], to=onnx.TensorProto.INT32),
-        node("Gather", ["table", "i"], ["entries"]),
-        node("Reshape", ["entries", "blocks"], ["blocked"]),
-        node("Mul", ["blocked", "s"], ["scaled"]),
-        node("Reshape", ["scaled", "shape"], ["w"]),
-        node("Gemm", ["x", "w"], ["y"], **attributes),
-        *more,
-    ]
+    nodes = [*by_codebook("q", "w"), node("Gemm", ["x", "w"], ["y"], **attributes), *more]
     constants: dict[str, Array] = {
         "q": (Q[:depth] + 8).astype(held),
         "table": TABLE,
