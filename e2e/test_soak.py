@@ -1,4 +1,4 @@
-"""A short run of `make soak`, and what it must find: wrong results, and memory that grows."""
+"""A short run of `make soak`, and what it must find: wrong results, canaries that fail, and memory that grows."""
 
 from __future__ import annotations
 
@@ -70,6 +70,7 @@ def test_all_is_right_and_flat(
     assert row.counts["runs"] >= 12
     assert row.counts["loads"] >= 2
     assert (row.counts["losses"] > 0) == (backend != "wasm")
+    assert row.counts["canaries"] >= (0 if backend == "wasm" else 2)
     assert describe(row).split()[:4] == [MODEL, browser_name(own_page), backend, "yes" if worker else "no"]
 
 
@@ -77,6 +78,11 @@ def test_a_result_that_goes_wrong_is_found(own_page: Page, compiled: tuple[Site,
     row = soaked(own_page, compiled, "wasm", False, "outputs.y[3] += 1")
     assert "y[3] is " in row.failure
     assert "FAILED: " in describe(row)
+
+
+def test_a_canary_that_fails_is_found(own_page: Page, compiled: tuple[Site, dict[str, Any]]) -> None:
+    failed = "model.info = () => ({ canaries: { failed: [{ kernel: 'multiply' }] } })"
+    assert "the canary of multiply failed" in soaked(own_page, compiled, "wasm", False, failed).failure
 
 
 def test_memory_that_grows_is_found(own_page: Page, compiled: tuple[Site, dict[str, Any]]) -> None:

@@ -22,8 +22,8 @@ from soak.play import Row, compile_models, play  # noqa: E402
 BROWSERS = ("chromium", "firefox")
 BACKENDS = (("wasm", False), ("wasm", True), ("webgl", False), ("webgpu", False))
 """Each with whether it is in a worker."""
-LINE = "{:12} {:9} {:7} {:6} {:>7} {:>9} {:>7} {:>6} {:>6} {:>8} {:>15} {:>15} {:>15}"
-TITLES = ("model", "browser", "backend", "worker", "seconds", "runs", "aborted", "losses", "loads", "error")
+LINE = "{:12} {:9} {:7} {:6} {:>7} {:>9} {:>7} {:>6} {:>6} {:>8} {:>8} {:>15} {:>15} {:>15}"
+TITLES = ("model", "browser", "backend", "worker", "seconds", "runs", "aborted", "losses", "loads", "canaries", "error")
 MEMORY = ("heap MB", "device MB", "wasm MB")
 
 
@@ -63,7 +63,7 @@ def main(hours: float, models: tuple[str, ...], browsers: tuple[str, ...]) -> No
 def describe(row: Row) -> str:
     """The line of a row, and its failure."""
     counts = row.counts or {}
-    numbers = [counts.get(name, "") for name in ("runs", "aborted", "losses", "loads")]
+    numbers = [counts.get(name, "") for name in ("runs", "aborted", "losses", "loads", "canaries")]
     error = f"{counts['error']:.1e}" if counts else ""
     grown = [f"{a / 1e6:.2f} -> {b / 1e6:.2f}" for a, b in (row.heap, row.device, row.memory)]
     where = (row.model, row.browser, row.backend, "yes" if row.worker else "no", f"{row.seconds:.0f}")

@@ -53,7 +53,7 @@ def compile_models(names: tuple[str, ...], folder: Path) -> dict[str, dict[str, 
         soaked = MODELS[name]
         path = folder / f"{name}.onnx"
         onnx.save(soaked.build(), path)
-        compile_site(path, folder / name, *soaked.options, "--golden", "off")
+        compile_site(path, folder / name, *soaked.options, "--golden=off", "--canaries=on")
         sequences = soaked.sequences(SEQUENCES)
         wanted = [
             [{k: v.ravel().tolist() for k, v in run.items()} for run in sequence]
@@ -97,7 +97,7 @@ def play(
         heap_after = heap()
         if browser_name(page) == "chromium":
             state = page.evaluate("() => new Promise((done) => setTimeout(() => done(soak.state()), 50))")
-        page.evaluate("() => soak.close()")
+        state = {**state, "canaries": page.evaluate("() => soak.close()")}
     except Error as error:
         return replace(row, seconds=time.monotonic() - start, failure=error.message.splitlines()[0])
     finally:

@@ -61,9 +61,16 @@
     }
   };
 
-  const counts = { runs: 0, aborted: 0, losses: 0, loads: 0, error: 0 };
+  const counts = { runs: 0, aborted: 0, losses: 0, loads: 0, canaries: 0, error: 0 };
   let model;
-  const load = async (options = {}) => bundle.load({ backend, worker, ...options });
+  const load = async (options = {}) => bundle.load({ backend, worker, canaries: 'all', ...options });
+  /** Ends a model, none of whose canaries may have failed, at load or since. */
+  const dispose = async () => {
+    const { checked = 0, failed = [] } = model.info().canaries ?? {};
+    if (failed.length) throw new Error(`the canary of ${failed[0].kernel} failed`);
+    counts.canaries += checked;
+    await model.dispose();
+  };
   const inputsOf = (feeds) =>
     Object.fromEntries(
       Object.entries(feeds).map(([name, { data, shape }]) => [
@@ -123,7 +130,7 @@
         },
       );
     }
-    await model.dispose();
+    await dispose();
     model = await load();
     counts.loads++;
     return play();
@@ -163,6 +170,7 @@
       device: [...bytes.values()].reduce((a, b) => a + b, 0),
       memory: [...memories.values()].reduce((sum, ref) => sum + (ref.deref()?.buffer.byteLength ?? 0), 0),
     }),
-    close: () => model.dispose(),
+    /** Ends the model, and gives how many kernels and instructions were tried by canaries. */
+    close: () => dispose().then(() => counts.canaries),
   };
 };
