@@ -27,6 +27,37 @@ def _conv(activation: str, *more: Array | None, **attributes: Any) -> Case:
     return Case(id, "FusedConv", inputs, {"activation": activation} | attributes, 17, domain="com.microsoft")
 
 
+def _nhwc(id: str, x: Array, w: Array, *more: Array | None, pads: int = 0, group: int = 1, **attributes: Any) -> Case:
+    """onnxruntime has it for GPUs alone, and with a sum and an activation for elements of 16 bits."""
+    padded = np.pad(x, ((0, 0), (pads, pads), (pads, pads), (0, 0)))
+    views = np.lib.stride_tricks.sliding_window_view(padded, w.shape[2:], (1, 2))
+    parts = zip(np.split(views, group, axis=3), np.split(w, group), strict=True)
+    expected = np.concatenate([np.einsum("nyxcij,fcij->nyxf", *part) for part in parts], axis=3)
+    expected = expected + sum(a for a in more if a is not None)
+    op = "NhwcFusedConv" if "activation" in attributes else "NhwcConv"
+    expected = expected.clip(0) if attributes.get("activation") == "Relu" else expected
+    case = _ms(id, op, x, w, *more, pads=[pads] * 4, group=group, **attributes)
+    return replace(case, expected=(expected.astype(np.float32),))
+
+
+def _transpose(activation: str, x: Array, w: Array, bias: Array) -> Case:
+    """onnxruntime has it for browsers alone. Strides of the extent of the filters: no sums overlap."""
+    expected = np.einsum("ncyx,cfij->nfyixj", x, w).reshape(
+        x.shape[0], w.shape[1], *(a * b for a, b in zip(x.shape[2:], w.shape[2:], strict=True))
+    )
+    expected = (expected + bias[:, None, None]).clip(0)
+    case = _ms(
+        f"fusedconvtranspose-{activation.lower()}",
+        "FusedConvTranspose",
+        x,
+        w,
+        bias,
+        strides=list(w.shape[2:]),
+        activation=activation,
+    )
+    return replace(case, expected=(expected.astype(np.float32),))
+
+
 def _gemm(activation: str, **attributes: Any) -> Case:
     parameters = {f"activation_{name}": number for name, number in attributes.items()}
     return _ms(f"fusedgemm-{activation.lower()}", "FusedGemm", _x(3, 5), _x(5, 4), activation=activation, **parameters)
@@ -42,6 +73,11 @@ _ACTIVATED = [
     _conv("Clip", activation_params=[-0.5, 1.5]),
     _conv("HardSigmoid", _x(4), activation_params=[0.3, 0.4]),
     Case("ms-fusedconv-none", "FusedConv", (_x(*IMAGE), _x(*FILTERS)), opset=17, domain="com.microsoft"),
+    _transpose("Relu", _x(1, 3, 4, 3), _x(3, 2, 2, 3), _x(2)),
+    _nhwc("nhwcconv", _x(2, 6, 5, 3), _x(4, 3, 3, 2), _x(4)),
+    _nhwc("nhwcconv-pads", _x(1, 6, 5, 3), _x(4, 3, 3, 3), pads=1),
+    _nhwc("nhwcconv-depthwise", _x(1, 5, 5, 4), _x(4, 1, 3, 3), _x(4), group=4),
+    _nhwc("nhwcfusedconv-sum", _x(1, 6, 5, 3), _x(4, 3, 3, 3), _x(4), _x(1, 6, 5, 4), pads=1, activation="Relu"),
     _gemm("Relu"),
     _gemm("Elu", alpha=0.7),
     _gemm("HardSigmoid", alpha=0.3, beta=0.4),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from ...dtypes import F16, F32, F64
 from ...ir.construct import maximum, minimum, unary
@@ -27,6 +28,7 @@ from ..elementwise.activation import (
 )
 from ..movement.rearranging import transposed
 from .convolution import conv
+from .convolution_transpose import conv_transpose
 from .linear import gemm, mat_mul_of
 
 _ACTIVATIONS: Mapping[str, tuple[Callable[..., Expr], tuple[str, ...]]] = {
@@ -111,9 +113,28 @@ def _fused_conv(call: Call) -> Tensor:
     added = call.optional(3, result.shape)
     if added is not None:
         result = compute(f"{call.name}.plus", result.shape, (result, added), lambda *i: result[i] + added[i])
-    absent: tuple[float, ...] = ()
-    parameters = call.attribute("activation_params", absent)
-    return _activated(call, result, lambda names: parameters[: len(names)])
+    return _activated(call, result, _listed(call))
+
+
+def _fused_conv_transpose(call: Call) -> Tensor:
+    """ConvTranspose, then an activation, whose parameters are a list."""
+    return _activated(call, conv_transpose(call), _listed(call))
+
+
+def _channels_last(operator: Callable[[Call], Tensor]) -> Callable[[Call], Tensor]:
+    """The operator of images that are (N, spatial, C): its inputs 0 and 3, and its result. Weights are as elsewhere."""
+
+    def of_last(call: Call) -> Tensor:
+        rank = call.input(0).rank
+        first, last = (0, rank - 1, *range(1, rank - 1)), (0, *range(2, rank), 1)
+        inputs = list(call.inputs)
+        for index in (0, 3):
+            t = call.optional(index, (None,) * rank)
+            if t is not None:
+                inputs[index] = transposed(f"{call.name}.input_{index}", t, first)
+        return transposed(f"{call.name}.last", operator(replace(call, inputs=tuple(inputs))), last)
+
+    return of_last
 
 
 def _fused_gemm(call: Call) -> Tensor:
@@ -124,6 +145,13 @@ def _fused_gemm(call: Call) -> Tensor:
         return [call.attribute(a, 0.0) for a in attributes if a in call.attributes]
 
     return _activated(call, gemm(call), parameters)
+
+
+def _listed(call: Call) -> Callable[[Sequence[str]], Sequence[float]]:
+    """The parameters of an activation, or fewer where some are missing, from the attribute activation_params."""
+    absent: tuple[float, ...] = ()
+    parameters = call.attribute("activation_params", absent)
+    return lambda names: parameters[: len(names)]
 
 
 def _activated(call: Call, t: Tensor, parameters: Callable[[Sequence[str]], Sequence[float]]) -> Tensor:
@@ -166,8 +194,11 @@ OPERATORS = {
     "BiasSplitGelu": _of_floats(_bias_split_gelu),
     "FastGelu": _of_floats(_fast_gelu),
     "FusedConv": _of_floats(_fused_conv),
+    "FusedConvTranspose": _of_floats(_fused_conv_transpose),
     "FusedGemm": _of_floats(_fused_gemm),
     "FusedMatMul": _of_floats(_fused_mat_mul),
     "Gelu": _of_floats(_gelu),
+    "NhwcConv": _of_floats(_channels_last(conv)),
+    "NhwcFusedConv": _of_floats(_channels_last(_fused_conv)),
     "QuickGelu": _of_floats(_quick_gelu),
 }
