@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import webnn_compile
-from tflite_models import interpreted, seeded
+from moving_kernels import kernels_of, only_moves
+from tflite_models import Writer, interpreted, seeded
 from webnn_compile.frontends.importers import import_model
 from webnn_compile.graph.passes import run_graph_passes
 from wheels import file_in_wheel
@@ -93,6 +94,29 @@ def test_no_transposes_are_left_between_convolutions(name: str) -> None:
     inside = [n for n in left if n.inputs[0] not in graph.inputs and n.outputs[0] not in graph.outputs]
     assert len(left) - len(inside) >= 1
     assert len(inside) <= 1, [n.name for n in inside]
+
+
+@pytest.mark.parametrize("target", ["native", "webgpu"])
+@pytest.mark.parametrize("name", ["face_detection_short_range", "hand_landmark_lite", "selfie_segmentation"])
+def test_no_kernel_transposes(name: str, target: str) -> None:
+    """Nor of the input, from which the first convolution reads three channels that stand next to each other."""
+    path = file_in_wheel(MEDIAPIPE, f"mediapipe/modules/{MODULES[name]}/{name}.tflite")
+    kernels = kernels_of(path, target)
+    assert len(kernels) > 40
+    assert [k.name for k in kernels if only_moves(k)] == []
+
+
+@pytest.mark.parametrize("target", ["native", "webgpu"])
+def test_kernels_that_transpose_are_found(target: str) -> None:
+    writer = Writer()
+    x, order = (
+        writer.input("x", "float32", (2, 3, 4)),
+        writer.tensor("order", "int32", (3,), np.array([2, 0, 1], np.int32)),
+    )
+    y = writer.tensor("y", "float32", (4, 2, 3))
+    writer.operator("TRANSPOSE", [x, order], [y])
+    writer.output(y)
+    assert [only_moves(k) for k in kernels_of(writer.bytes(), target)] == [True]
 
 
 def test_weights_of_16_bits_ship_as_such(tmp_path: Path) -> None:
