@@ -123,8 +123,8 @@ VARIANTS_OF_NODES: Mapping[Effort, int] = {"check": 64, "ci": 16, "all": 1}
 """Every so many of the small changes to a node (`fuzz/vary_node`) run; there are 98,000."""
 
 DAMAGED_FILES: Mapping[Effort, int] = {"check": 20, "ci": 100, "all": 2000}
-"""So many damaged files of each model in a format other than ONNX (`test_tflite_files`, `test_keras_files`,
-`test_tfjs`, ...)."""
+"""So many damaged files of each model, in each format (`test_tflite_files`, `test_keras_files`, ...; those of ONNX and
+of weights beside a model: `test_damaged_files`)."""
 
 FUZZ_CASES: Mapping[Effort, Mapping[str, int]] = {
     "check": {"bytes": 10, "protobuf": 20, "nodes": 50, "graphs": 2, "quanta": 2, "names": 1, "page": 1},

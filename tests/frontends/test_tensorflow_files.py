@@ -338,7 +338,9 @@ def test_damaged_graphs_are_imported_or_refused_by_one_error(
             import_model(path)
 
 
-@pytest.mark.parametrize("name", ["saved_model.pb", "variables/variables.index"])
+@pytest.mark.parametrize(
+    "name", ["saved_model.pb", "variables/variables.index", "variables/variables.data-00000-of-00001"]
+)
 def test_damaged_saved_models(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     folder = dense(tmp_path / "net", restored=name.startswith("saved"))
     for data in damaged((folder / name).read_bytes(), request):

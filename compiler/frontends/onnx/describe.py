@@ -13,6 +13,7 @@ from ...custom.table import NO_OPERATORS, CustomOperators
 from ...dtypes import F32, STORAGE_TYPES
 from ...ops.call import operator_name
 from ..model_card import ModelCard, Port
+from .check_names import check_names
 from .fix_shapes import declared_shape
 from .handlers import is_supported
 from .read_model import read_model
@@ -27,21 +28,22 @@ _LICENCE = ("license", "licence")
 
 def describe(model: str | Path | bytes | onnx.ModelProto, custom: CustomOperators = NO_OPERATORS) -> ModelCard:
     """Describes a file, of which the user defines the operators of `custom`. Raises InputError for what is no ONNX
-    model."""
+    model, and for names that are no text."""
     proto, source = read_model(model)
+    check_names(proto, source)
     tensors = [*proto.graph.initializer, *(t.values for t in proto.graph.sparse_initializer)]
     weights = {t.name for t in tensors}
     opset = max((o.version for o in proto.opset_import if o.domain in ("", "ai.onnx")), default=0)
     return ModelCard(
         name=source.name,
-        producer=f"{proto.producer_name} {proto.producer_version}".strip(),
+        producer=f"{_text(proto.producer_name)} {_text(proto.producer_version)}".strip(),
         opset=opset,
         operators=dict(Counter(map(_name, proto.graph.node)).most_common()),
         parameters=sum(prod(t.dims) for t in tensors),
         inputs=tuple(_port(v) for v in proto.graph.input if v.name not in weights),
         outputs=tuple(_port(v) for v in proto.graph.output),
         licence=_said(proto, *_LICENCE),
-        description=proto.doc_string.strip() or _said(proto, "description"),
+        description=_text(proto.doc_string).strip() or _said(proto, "description"),
         author=_said(proto, "author"),
         weights=_weights(tensors),
         unsupported=_unsupported(proto, custom),
@@ -77,7 +79,12 @@ def _kind(node: onnx.NodeProto) -> onnx.NodeProto:
 
 def _said(proto: onnx.ModelProto, *keys: str) -> str:
     """The first of the file's metadata with one of these keys."""
-    return next((p.value.strip() for p in proto.metadata_props if p.key.lower() in keys), "")
+    return next((_text(p.value).strip() for p in proto.metadata_props if p.key.lower() in keys), "")
+
+
+def _text(value: str | bytes) -> str:
+    """Protobuf returns bytes for what is not UTF-8."""
+    return value if isinstance(value, str) else value.decode(errors="replace")
 
 
 def _shown(code: int) -> str:

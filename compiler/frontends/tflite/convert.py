@@ -59,12 +59,12 @@ def _convert_operators(scope: Scope) -> None:
                 "again, or report this with the model"
             ) from error
         except UnsupportedError as error:
-            problems[str(error)] = None
+            problems.update(dict.fromkeys(error.lines if isinstance(error, _Problems) else (str(error),)))
             # Other operators can still be checked: the model is refused at the end, so nothing computes these names.
             for i in operator.outputs:
                 scope.values.setdefault(i, scope.builder.name(scope.subgraph.tensors[i].name))
     if problems:
-        raise _unsupported(scope.model, list(problems))
+        raise _Problems(scope.model, list(problems))
 
 
 def _check_operators(model: Model) -> None:
@@ -75,7 +75,7 @@ def _check_operators(model: Model) -> None:
                 kinds.setdefault((o.kind, o.is_custom), []).append(_named(o, subgraph))
     if kinds:
         by_count = sorted(kinds.items(), key=lambda item: (-len(item[1]), item[0]))
-        raise _unsupported(model, [_kind(kind, is_custom, names) for (kind, is_custom), names in by_count])
+        raise _Problems(model, [_kind(kind, is_custom, names) for (kind, is_custom), names in by_count])
 
 
 def _reached(model: Model) -> list[Subgraph]:
@@ -121,12 +121,16 @@ def _named(o: Operator, subgraph: Subgraph) -> str:
     return subgraph.tensors[named[0]].name if named and named[0] >= 0 else ""
 
 
-def _unsupported(model: Model, lines: Sequence[str]) -> UnsupportedError:
-    listed = "".join(f"\n  {line}" for line in lines)
-    return UnsupportedError(
-        f"{model.name} needs what is not supported, {len(lines)} in all:{listed}\n"
-        "Replace or remove these in the model, or convert it in another way."
-    )
+class _Problems(UnsupportedError):
+    """All that is not supported in a subgraph, a line each."""
+
+    def __init__(self, model: Model, lines: Sequence[str]) -> None:
+        listed = "".join(f"\n  {line}" for line in lines)
+        super().__init__(
+            f"{model.name} needs what is not supported, {len(lines)} in all:{listed}\n"
+            "Replace or remove these in the model, or convert it in another way."
+        )
+        self.lines = lines
 
 
 def declared(tensor: Tensor, name: str) -> tuple[int | str, ...]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import onnx
 
+from ....errors import InputError
 from ...images import Images
 from ..call import Call, Handler, Scope
 from ..read_model import Operator, Tensor
@@ -25,11 +26,15 @@ def called_by(operator: Operator) -> list[int]:
 
 
 def _region(call: Call, index: int, name: str) -> Scope:
+    """The subgraph of this number. Raises InputError where there is none, and where it is around the operator."""
     model = call.scope.model
-    if not 0 <= index < len(model.subgraphs):
-        raise call.unsupported(f"there is no subgraph {index}")
-    if index in call.scope.inside:
-        raise call.unsupported("a subgraph calls itself")
+    is_there = 0 <= index < len(model.subgraphs)
+    if not is_there or index in call.scope.inside:
+        problem = "calls itself" if is_there else "does not exist"
+        where = f"{call.operator.kind} ({call.stem!r})"
+        raise InputError(
+            f"{model.name} is not a valid TFLite model: {where}: subgraph {index} {problem}; convert it again"
+        )
     builder = call.builder.region(name)
     own = replace(call.scope, subgraph=model.subgraphs[index], builder=builder, images=Images(builder))
     return replace(own, values={}, real={}, inside=(*call.scope.inside, index))
