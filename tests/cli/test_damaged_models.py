@@ -144,7 +144,7 @@ FORMATS: dict[str, tuple[Callable[[Path], Made], str]] = {
     "PyTorch": (program_of_torch, ""),
 }
 WHOLE = tuple(name for name in FORMATS if name not in ("Keras", "PyTorch"))
-"""Those that are whole before: the others have a part that is damaged from the beginning, or need PyTorch."""
+"""Formats whose files are whole before: the others have a part that is damaged from the beginning, or need PyTorch."""
 
 
 def test_these_are_all() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -46,6 +48,9 @@ class Server:
             def do_GET(self) -> None:
                 owner.answer(self)
 
+            def do_HEAD(self) -> None:
+                owner.answer(self)
+
             def log_message(self, *_: object) -> None:
                 """Says nothing."""
 
@@ -66,7 +71,7 @@ class Server:
             handler.send_response(304)
             handler.end_headers()
             return
-        start = int(asked[len("bytes=") : -1]) if asked and handler.headers.get("If-Range") == tag else 0
+        start = int(asked[len("bytes=") : -1]) if asked and handler.headers.get("If-Range", tag) == tag else 0
         status = 206 if start else 200
         self.requests.append((handler.path, asked, status))
         handler.send_response(status)
@@ -76,6 +81,8 @@ class Server:
             handler.send_header(name, value)
         handler.end_headers()
         self.files |= self.later
+        if handler.command == "HEAD":
+            return
         handler.wfile.write(data[start : self.broken.pop(handler.path, len(data))])
 
     def close(self) -> None:
@@ -268,6 +275,42 @@ def test_of_the_hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     y = webnn_compile.compile("hf://owner/name@v1/onnx/net.onnx").run({"x": X})["y"]
     np.testing.assert_allclose(y, X @ W, atol=1e-5)
     assert asked == [("owner/name", "onnx/net.onnx", "v1"), ("owner/name", "onnx/net.data", "v1")]
+
+
+def test_of_a_hub_by_its_own_package(server: Server, tmp_path: Path) -> None:
+    """huggingface_hub in a process of its own, with this server as its endpoint. A file with the hash of another one is
+    refused, and not kept; one that breaks off is resumed, by pieces of 10 MiB; what is kept is not fetched again."""
+    pytest.importorskip("huggingface_hub")
+    net = model([node("MatMul", ["x", "w"], ["y"])], {"x": [2, 64]}, ["y"], {"w": np.zeros((64, 43000), np.float32)})
+    onnx.save(net, tmp_path / "net.onnx", save_as_external_data=True, location="net.data", size_threshold=0)
+    small, large = (f"/owner/name/resolve/v1/onnx/{name}" for name in ("net.onnx", "net.data"))
+    for path in (small, large):
+        server.files[path] = (tmp_path / Path(path).name).read_bytes()
+        digest = sha256(server.files[path]).hexdigest()
+        server.headers[path] = {"X-Repo-Commit": "c" * 40, "X-Linked-Etag": f'"{digest}"'}
+    environment = os.environ | {"HF_ENDPOINT": server.url, "HF_HOME": str(tmp_path / "hub"), "HF_HUB_DISABLE_XET": "1"}
+
+    def inspected() -> subprocess.CompletedProcess[str]:
+        server.requests.clear()
+        program = str(Path(sys.executable).with_name("webnn-compile"))
+        command = [program, "hf://owner/name@v1/onnx/net.onnx", "--inspect"]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    right = server.headers[large]["X-Linked-Etag"]
+    server.headers[large]["X-Linked-Etag"] = f'"{"0" * 64}"'
+    result = inspected()
+    assert result.returncode == 2
+    message = f"the file that arrived is another one: its sha256 is {right[1:-1]}, not {'0' * 64}"
+    assert result.stderr.endswith(f"error: hf://owner/name@v1/onnx/net.onnx: {message}\n")
+    server.headers[large]["X-Linked-Etag"] = right
+    server.broken[large] = 10_900_000
+    result = inspected()
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("net.onnx: ONNX, ")
+    assert (large, f"bytes={10 * 2**20}-", 206) in server.requests
+    assert [path for path, _, _ in server.requests].count(small) == 1, "its facts alone"
+    kept = [p.read_bytes() for p in (tmp_path / "hub").glob("hub/models--owner--name/snapshots/*/onnx/net.data")]
+    assert kept == [server.files[large]]
 
 
 def test_the_hub_needs_its_package(monkeypatch: pytest.MonkeyPatch) -> None:

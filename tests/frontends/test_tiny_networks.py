@@ -40,7 +40,7 @@ IN_FLOAT32 = (
     *("keyword_spotting_alexa", "keyword_spotting_on_off_v3", "keyword_spotting_pacman_v3"),
 )
 FROM_KERAS = IN_FLOAT32[:3]
-"""Those whose Keras file has no layers of its own."""
+"""Networks whose Keras file has no layers of its own."""
 
 
 def file_of(name: str, suffix: str) -> Path:
