@@ -12,7 +12,7 @@ import pytest
 from compiled import PAGES
 from device_artifacts import LENGTH
 from harness import open_page, outcome
-from playwright.sync_api import Page
+from playwright.sync_api import ConsoleMessage, Page
 from server import Site
 from tiny_artifact import tiny_weights
 from webnn_compile.bundle import Artifact, write_bundle
@@ -169,3 +169,20 @@ def value(page: Page, script: str, argument: Any = None) -> Any:
     result = outcome(page, script, argument)
     assert "value" in result, result
     return result["value"]
+
+
+def open_anew(page: Page, site: Site, name: str, backend: str) -> list[str]:
+    """As a first visit; the list has the warnings of the console from now on, without those of WebGL's driver."""
+    open_bundle(page, site, name, backend)
+    page.evaluate("() => new Promise((done) => { indexedDB.deleteDatabase('webnn-compile').onsuccess = done; })")
+    warnings: list[str] = []
+
+    def take(message: ConsoleMessage) -> None:
+        if message.type == "warning" and "GL Driver Message" not in message.text:
+            warnings.append(message.text)
+
+    page.on("console", take)
+    return warnings
+
+
+HAS_FEATURE = "async (name) => (await navigator.gpu.requestAdapter()).features.has(name)"

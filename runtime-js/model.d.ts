@@ -229,10 +229,15 @@ export interface LoadOptions {
   verify?: false | 'non-finite' | 'sample' | { readonly every: number };
   /**
    * Default true: on a GPU one launch of each kernel is compared with the result that the build computed, since some drivers
-   * compute wrongly without an error; a backend that fails is passed over, or rejects by name (code 'wrong-results'). Software adapters
-   * try as many kernels as fit into 2 % of the time of the load, or 'all'. On wasm relaxed SIMD and threads are. False: none.
+   * compute wrongly without an error; a backend that fails is passed over, or rejects by name (code 'wrong-results'). As many kernels
+   * are tried as fit into 50 ms, on software adapters into 2 % of the time of the load, or 'all'. On wasm relaxed SIMD and threads are.
+   * False: none.
    */
   canaries?: boolean | 'all';
+  // <canaries>
+  /** Called with `info().canaries`, at load and whenever kernels were tried once more: after a hundred runs, and on a device after a lost one. */
+  onCanaries?: (report: CanaryInfo) => void;
+  // </canaries>
   // <states>
   /**
    * Default false: a lost GPU takes the states with it. True: each session keeps a copy of what its last `saveState` or `loadState`

@@ -59,7 +59,7 @@ def render_device(program: DeviceProgram) -> bytes:
         "values": _columns(
             {"storage": v.storage, "dtype": str(v.dtype), "length": prod(v.shape)} for v in program.values
         ),
-        "constants": _columns(_constant(c, program.values[c.value].name) for c in program.constants),
+        "constants": _columns(map(_constant, program.constants)),
         "launches": _columns(_launches(program, numbers)),
         "calls": [_call(s) for s in program.calls],
         "prepare": steps.render(program.prepare),
@@ -203,14 +203,16 @@ def _kernel(kernel: DeviceKernel) -> dict[str, Any]:
 
 
 def _rounded(number: int) -> int:
-    """To four digits, which is enough for what is shown of them and for what takes how long."""
-    return round(number, 4 - len(str(number)))
+    """To three digits, which is enough for what is shown of them and for what takes how long."""
+    return round(number, 3 - len(str(number)))
 
 
 def _storage(storage: Storage) -> dict[str, Any]:
-    entry: dict[str, Any] = {"bytes": storage.bytes, "dtype": str(storage.dtype)}
-    if (place := storage.placement) is not None:
+    entry: dict[str, Any] = {"dtype": str(storage.dtype)}
+    if (place := storage.placement) is not None:  # of four elements each
         entry["texture"] = [place.width, place.height, place.layers]
+    else:
+        entry["bytes"] = storage.bytes
     if storage.prepare_only:
         entry["prepareOnly"] = True
     if storage.state:
@@ -218,14 +220,8 @@ def _storage(storage: Storage) -> dict[str, Any]:
     return entry
 
 
-def _constant(c: Constant, name: str) -> dict[str, Any]:
-    entry: dict[str, Any] = {
-        "name": name,
-        "value": c.value,
-        "offset": c.offset,
-        "bytes": c.bytes,
-        "dtype": str(c.dtype),
-    }
+def _constant(c: Constant) -> dict[str, Any]:
+    entry: dict[str, Any] = {"value": c.value, "offset": c.offset, "bytes": c.bytes, "dtype": str(c.dtype)}
     if c.dimensions is not None:
         entry["digits"] = render_dimensions(c.dimensions)
         entry["limits"] = list(c.limits)

@@ -1,11 +1,11 @@
 // Constants that the bundle stores in another order than the device: a strided copy.
 
 /** @typedef {import('../values/convert.js').Words} Words */
-/** @typedef {[extent: number, stride: number, axis?: number, weight?: number]} StridedDimension axis -1, which it is without one: none */
+/** @typedef {[extent: number, stride?: number, axis?: number, weight?: number]} StridedDimension axis -1, which it is without one: none */
 
 /**
  * Fills `target`, which is zero before, in the order of nested loops over `digits`, the last innermost; each moves through `source`
- * by its stride, and along its axis by its weight. Beyond the limit of an axis zeros stay.
+ * by its stride, as through `target` without one, and along its axis by its weight. Beyond the limit of an axis zeros stay.
  * @param {Words} source
  * @param {Words} target
  * @param {StridedDimension[]} digits
@@ -16,8 +16,8 @@ export function arrange(source, target, digits, limits) {
   const sizes = digits.map((_, i) => digits.slice(i + 1).reduce((size, [extent]) => size * extent, 1));
   /** @type {(level: number, from: number, to: number) => void} */
   const fill = (level, from, to) => {
-    const [extent, stride, axis = -1, weight = 1] = /** @type {StridedDimension} */ (digits[level]);
     const size = /** @type {number} */ (sizes[level]);
+    const [extent, stride = size, axis = -1, weight = 1] = /** @type {StridedDimension} */ (digits[level]);
     const start = places[axis] ?? 0;
     const end = axis < 0 ? extent : Math.min(extent, Math.ceil((Number(limits[axis]) - start) / weight));
     if (size === 1) {

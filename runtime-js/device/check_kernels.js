@@ -17,6 +17,7 @@ import { tryKernels } from './try_kernels.js';
  * @property {number} began when the load did, by the clock of performance
  * @property {Promise<Known | undefined> | Known | undefined} known
  * @property {import('../model.js').CanaryInfo} [report]
+ * @property {number[]} [skipped] kernels for which there was no time
  * @property {UnsupportedError} [wrong] the end of all runs
  * @property {(run: Promise<unknown>) => void} [onRun] takes each
  * @property {(report: import('../model.js').CanaryInfo) => void} [onReport] takes each that follows the load
@@ -24,6 +25,9 @@ import { tryKernels } from './try_kernels.js';
 
 /** The most that canaries take of the time that a load has taken, on software adapters. */
 const SHARE = 0.02;
+
+/** Milliseconds that they take on others. */
+const MOST_MS = 50;
 
 /** Runs until kernels are tried once more: the GPU is warm by then. */
 const RUNS = 100;
@@ -65,9 +69,13 @@ export async function avoidFaults(checks, on) {
 export async function checkKernels(checks, on) {
   const { device, program, plan } = on;
   const all = program.kernels.flatMap(({ norm }, kernel) => (norm === undefined ? [] : [kernel]));
-  const few = plan.canaries !== 'all' && isSoftware(device.adapter);
-  const ms = few ? SHARE * (performance.now() - checks.began) : undefined;
-  const { checked, failed } = await tryKernels(device, program, all, ms);
+  const software = isSoftware(device.adapter);
+  const most = software ? SHARE * (performance.now() - checks.began) : MOST_MS;
+  const ms = plan.canaries === 'all' ? undefined : most;
+  // What had no time before comes first now.
+  const order = [...(checks.skipped ?? []), ...all];
+  const { skipped, failed } = await tryKernels(device, program, [...new Set(order)], ms, software);
+  checks.skipped = skipped;
   // One for each kernel: what took its source's place may fail, too. Kernels of other nodes may have the same name.
   /** @type {Map<string, KernelFault>} */
   const byKernel = new Map();
@@ -95,9 +103,9 @@ export async function checkKernels(checks, on) {
     });
   }
   const faults = [...byKernel.values()];
-  checks.report = { checked, skipped: all.length - checked, failed: faults };
+  checks.report = { checked: all.length - skipped.length, skipped: skipped.length, failed: faults };
   checks.onReport?.(checks.report);
-  if (failed.length || checked === all.length) await note(checks, on, faults);
+  if (failed.length || !skipped.length) await note(checks, on, faults);
   checks.wrong = refusal(on, faults);
   if (failed.length) console.warn(checks.wrong?.message ?? say(on, faults));
   if (checks.wrong) throw checks.wrong;

@@ -2,7 +2,7 @@
 
 import { fetchJson } from '../fetch/fetch_file.js';
 import { widen, words } from '../values/convert.js';
-import { elementOf } from '../values/dtypes.js';
+import { elementOf, lengthOf } from '../values/dtypes.js';
 import { evaluate } from '../values/sizes.js';
 import { arrange } from './arrange.js';
 import { unpackSource } from './unpack_source.js';
@@ -41,7 +41,6 @@ import { unpackSource } from './unpack_source.js';
 /** @typedef {{ storage: number, dtype: string, length: number }} Value */
 /**
  * @typedef {object} Constant
- * @property {string} name
  * @property {number} value
  * @property {number} offset
  * @property {number} bytes
@@ -147,6 +146,8 @@ export async function fetchProgram({ program: file }, downloads) {
   const program = await fetchJson(file, downloads);
   for (const table of ['kernels', 'storages', 'values', 'constants', 'launches'])
     program[table] = rowsOf(program[table]);
+  for (const storage of program.storages)
+    storage.bytes ??= 4 * lengthOf(storage.texture) * elementOf(storage.dtype).bytes;
   for (const kernel of program.kernels) {
     kernel.source = unpackSource(kernel.source);
     // <subgroups>
@@ -184,11 +185,11 @@ const rowsOf = (columns) => {
  * @param {Constant} constant
  * @param {Uint8Array<ArrayBuffer>} file its bytes, from the beginning of a buffer, which has room for whole words
  */
-export function uploadConstant(device, program, { name, value, bytes, dtype, digits, limits }, file) {
+export function uploadConstant(device, program, { value, bytes, dtype, digits, limits }, file) {
   const type = storageOf(program, value).dtype;
   const length = bytes / elementOf(dtype).bytes;
   let elements = dtype === type ? words(type, whole(type, length), file.buffer, 0) : words(type, length);
-  if (dtype !== type) widen(dtype, file.subarray(0, bytes), elements, name);
+  if (dtype !== type) widen(dtype, file.subarray(0, bytes), elements, 'a constant');
   if (digits) {
     const shipped = elements;
     elements = words(

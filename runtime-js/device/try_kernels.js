@@ -1,6 +1,7 @@
 // Launches on operands made of a seed, in storages of their own, whose results the build computed natively: a driver that computes
 // a kernel wrongly reports no error.
-import { toHalf, widen, words } from '../values/convert.js';
+import { toHalf, widenHalves, words } from '../values/convert.js';
+import { lengthOf } from '../values/dtypes.js';
 import { arrange } from './arrange.js';
 import { at, launchesOf, storageOf, valueAt, whole } from './device_program.js';
 
@@ -8,48 +9,66 @@ import { at, launchesOf, storageOf, valueAt, whole } from './device_program.js';
 /** @typedef {import('./device_program.js').Canary} Canary */
 /** @typedef {import('./device_program.js').Program} Program */
 
-/** Operations and bytes that a software adapter does in a millisecond, at most. */
+/** Bytes that are made, moved and compared in a millisecond, at least. */
 const PER_MS = 2 ** 20;
+
+/** Operations of a GPU in the time of a byte; a software adapter has one. */
+const PER_BYTE = 64;
+
+/** Work of launches that are under way at once, but for one that is larger, in bytes: to wait for each takes longer than it does. */
+const AT_ONCE = 2 ** 25;
 
 /** After so many elements, a prime, the same ones come again: copies take a tenth of the time. */
 const PERIOD = 65521;
 
 /**
- * Count of kernels that were checked, in their order, as far as they fit into `ms`, and those of them that failed.
+ * Kernels that were not checked, as they do not fit into `ms`, in their order, and those that failed.
  * @param {import('./device_program.js').Device} device
  * @param {Program} program
  * @param {readonly number[]} kernels that have canaries
  * @param {number} [ms] all of them without it
+ * @param {boolean} [software] whether the device is a CPU
  */
-export async function tryKernels(device, program, kernels, ms = Infinity) {
+export async function tryKernels(device, program, kernels, ms = Infinity, software = false) {
   const end = performance.now() + ms;
-  let checked = 0;
+  /** @type {number[]} */
+  const skipped = [];
   /** @type {number[]} */
   const failed = [];
-  /** @type {Promise<void> | undefined} */
-  let last;
+  /** @type {Map<string, Words>} */
+  const drawn = new Map();
+  /** @type {Promise<void>[]} */
+  let launched = [];
+  let work = 0;
   for (const kernel of kernels) {
     const canary = at(program.kernels, kernel);
-    if (performance.now() + (canary.flops + canary.bytes) / PER_MS > end) continue;
+    const own = canary.bytes + canary.flops / (software ? 1 : PER_BYTE);
+    if (work + own > AT_ONCE) {
+      await Promise.all(launched);
+      launched = [];
+      work = 0;
+    }
+    if (performance.now() + (work + own) / PER_MS > end) {
+      skipped.push(kernel);
+      continue;
+    }
+    work += own;
     const launch = at(launchesOf(program, kernel), 0);
     const result = launch.arguments.length - 1;
     const { dtype } = storageOf(program, at(launch.arguments, result));
-    const contents = launch.arguments.map((value, i) => elements(program, canary, value, result - i));
+    const contents = launch.arguments.map((value, i) => elements(program, canary, value, result - i, drawn));
     const signs = at(contents, result);
     contents[result] = words(dtype, signs.length);
     const finish = async () => {
       const left = await device.tryLaunch?.(launch, canary.sizes ?? [], contents);
       // Without it there is no memory for the launch, which says nothing of the kernel.
-      if (!left) return;
-      checked++;
-      if (!agrees(canary, signs, dtype, left)) failed.push(kernel);
+      if (!left) skipped.push(kernel);
+      else if (!agrees(canary, signs, dtype, left)) failed.push(kernel);
     };
-    // The device computes one while operands of the next are made; more would take memory.
-    await last;
-    last = finish();
+    launched.push(finish());
   }
-  await last;
-  return { checked, failed };
+  await Promise.all(launched);
+  return { skipped, failed };
 }
 
 /**
@@ -59,29 +78,45 @@ export async function tryKernels(device, program, kernels, ms = Infinity) {
  * @param {Canary} canary
  * @param {number} value
  * @param {number} a number of the argument, from the result on, which is 0
+ * @param {Map<string, Words>} drawn what was made before: shorter arguments are the head of a longer one
  */
-const elements = (program, canary, value, a) => {
+const elements = (program, canary, value, a, drawn) => {
   const { length, dtype: own } = valueAt(program, value);
   const { dtype, texture } = storageOf(program, value);
-  const size = texture ? texture.reduce((product, extent) => product * extent, 4) : whole(dtype, length);
+  const size = texture ? 4 * lengthOf(texture) : whole(dtype, length);
   const constant = program.constants.find((one) => one.value === value);
   const [digits = [[length, 0]], limits = []] = canary.outside?.[a] ?? [constant?.digits, constant?.limits];
-  const inside = new Int8Array(size);
-  /** @type {import('./arrange.js').StridedDimension[]} */
-  const ones = digits.map(([extent, , ...axis]) => [extent, 0, ...axis]);
-  arrange(Int8Array.of(1), inside, ones, limits);
   const type = a ? dtype : 'int8';
-  const array = words(type, size);
-  const number = a ? numberOf(own, canary) : (/** @type {number} */ word) => 1 - 2 * (word & 1);
-  let word = (a + 1) * 0x9e3779b1;
-  for (let e = 0; e < size && e < PERIOD; e++) {
-    word ^= word << 13;
-    word ^= word >>> 17;
-    word ^= word << 5;
-    array[e] = type === 'float16' ? toHalf(number(word)) : number(word);
+  const key = `${[a, type, own, canary.floats, canary.integers]}`;
+  let array = drawn.get(key) ?? words(type, 0);
+  if (array.length < size) {
+    const known = array;
+    array = words(type, PERIOD * 2 ** Math.max(0, Math.ceil(Math.log2(size / PERIOD))));
+    drawn.set(key, array);
+    const number = a ? numberOf(own, canary) : (/** @type {number} */ word) => 1 - 2 * (word & 1);
+    let word = (a + 1) * 0x9e3779b1;
+    array.set(known);
+    for (let e = known.length; e < PERIOD; e++) {
+      word ^= word << 13;
+      word ^= word >>> 17;
+      word ^= word << 5;
+      array[e] = type === 'float16' ? toHalf(number(word)) : number(word);
+    }
+    for (let e = known.length || PERIOD; e < array.length; e *= 2) array.copyWithin(e, 0, e);
   }
-  for (let e = PERIOD; e < size; e *= 2) array.copyWithin(e, 0, size - e);
-  return array.map((element, e) => element * Number(inside[e]));
+  const count = lengthOf(digits.map(([extent]) => extent));
+  const isPadded = digits.some(([, , axis = -1]) => axis >= 0);
+  if (count === size && !isPadded) return array.subarray(0, size);
+  const copy = words(type, size);
+  if (isPadded)
+    arrange(
+      array,
+      copy,
+      digits.map(([extent, , ...axis]) => [extent, undefined, ...axis]),
+      limits,
+    );
+  else copy.set(array.subarray(0, count));
+  return copy;
 };
 
 /** @type {Record<string, number>} */
@@ -107,15 +142,17 @@ const numberOf = (dtype, { floats = 1, integers }) => {
  * @param {ArrayBuffer} bytes
  */
 const agrees = ({ sum = 0, norm = 0, tolerance = 1e-4, most = Infinity }, signs, dtype, bytes) => {
-  const numbers = new Float64Array(signs.length);
-  widen(dtype, words(dtype, signs.length, bytes), numbers, '');
+  const found = words(dtype, signs.length, bytes);
+  const numbers = dtype === 'float16' ? new Float32Array(found.length) : found;
+  if (numbers !== found) widenHalves(/** @type {Uint16Array} */ (found), numbers);
   let total = 0;
   let squares = 0;
-  signs.forEach((sign, e) => {
-    const number = sign && Math.max(-most, Math.min(most, Number(numbers[e])));
+  for (let e = 0; e < signs.length; e++) {
+    const sign = /** @type {number} */ (signs[e]);
+    const number = sign && Math.max(-most, Math.min(most, /** @type {number} */ (numbers[e])));
     total += sign * number;
     squares += number * number;
-  });
+  }
   // The norm is the root of the squares: its logarithm is half of theirs.
   return (
     Math.abs(total / squares ** 0.5 / tolerance - sum / 2) <= 1 && Math.abs(Math.log(squares) / tolerance - norm) <= 2

@@ -16,6 +16,7 @@ const names = [
   'cache',
   'verify',
   'canaries',
+  'onCanaries',
 ];
 // <states>
 names.push('restoreState');
@@ -31,7 +32,7 @@ const TIMEOUT = 30_000; // ms of silence: mobile networks come back after less
  */
 export function checkOptions(options, backends) {
   checkNames('load', options, names);
-  const { backend = 'auto', threads = 1, warmup = false, device, onProgress = () => {}, cache = false } = options;
+  const { backend = 'auto', threads = 1, warmup = false, device, onProgress, cache = false } = options;
   let { signal, timeout = TIMEOUT, verify = false } = options;
   // <finite>
   if (verify === 'non-finite') verify = false; // it compares no runs
@@ -53,8 +54,7 @@ export function checkOptions(options, backends) {
   if (device !== undefined && (tagOf(device) !== 'GPUDevice' || worker)) {
     throw new TypeError('device: expected a GPUDevice, and no worker: a device stays where it was made');
   }
-  if (typeof onProgress !== 'function')
-    throw new TypeError(`onProgress: expected a function, got ${typeof onProgress}`);
+  checkFunction('onProgress', onProgress);
   checkSignal(signal);
   // <states>
   const { restoreState = false } = options;
@@ -62,9 +62,10 @@ export function checkOptions(options, backends) {
     throw new TypeError(`restoreState: expected true or false, got ${kindOf(restoreState)}`);
   // </states>
   // <canaries>
-  const { canaries = true } = options;
+  const { canaries = true, onCanaries } = options;
   if (canaries !== 'all' && typeof canaries !== 'boolean')
     throw new TypeError(`canaries: expected true, false or 'all', got ${printed(canaries)}`);
+  checkFunction('onCanaries', onCanaries);
   // </canaries>
   if (typeof timeout !== 'number' || !(timeout >= 0)) {
     throw new RangeError(`timeout: expected milliseconds from 0, got ${printed(timeout)}`);
@@ -82,6 +83,12 @@ export function checkOptions(options, backends) {
     verify,
   };
 }
+
+/** @type {(name: string, given: unknown) => void} */
+const checkFunction = (name, given) => {
+  if (given !== undefined && typeof given !== 'function')
+    throw new TypeError(`${name}: expected a function, got ${typeof given}`);
+};
 
 /**
  * @param {import('../model.js').RunOptions} options

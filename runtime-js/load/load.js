@@ -73,7 +73,18 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
     manifest.backends.map((part) => part.backend),
   );
   if (signal?.aborted) throw reasonOf(signal);
-  // A fault of the caller's own function is reported as such and spoils no load.
+  /**
+   * Calls a function of the caller's, whose faults are reported as such and spoil no load.
+   * @param {((value: any) => void) | undefined} callback
+   * @param {unknown} value
+   */
+  const tell = (callback, value) => {
+    try {
+      callback?.(value);
+    } catch (error) {
+      (globalThis.reportError ?? console.error)(error); // Node.js has none
+    }
+  };
   /** @param {import('../start_session.js').Notice} notice */
   const notify = (notice) => {
     // <canaries>
@@ -81,14 +92,11 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
       const { failed } = /** @type {import('../model.js').CanaryInfo} */ (info.canaries);
       const others = failed.filter(({ backend }) => backend !== info.backend); // given up before
       info.canaries = { ...notice.canaries, failed: [...others, ...notice.canaries.failed] };
+      tell(options.onCanaries, info.canaries);
       return;
     }
     // </canaries>
-    try {
-      onProgress(/** @type {import('../model.js').Progress} */ (notice));
-    } catch (error) {
-      (globalThis.reportError ?? console.error)(error); // Node.js has none
-    }
+    tell(onProgress, notice);
   };
   const parts = manifest.backends.filter((part) => backend === 'auto' || part.backend === backend);
   const kept = cache ? { cache: storeName(manifest) } : {};
@@ -182,6 +190,9 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   search.isNear = compare?.isNear;
   // </generate>
   // </finite>
+  // <canaries>
+  if (info.canaries) tell(options.onCanaries, info.canaries);
+  // </canaries>
   notify({ phase: 'ready', loaded: weightBytes, total: weightBytes });
   const enqueue = queueRuns(life.signal);
   /**

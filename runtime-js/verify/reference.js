@@ -16,7 +16,7 @@ import { tagOf } from '../values/dtypes.js';
  */
 
 /** Options of the one model that the other has not. */
-const OWN = { verify: undefined, device: undefined, warmup: undefined, onProgress: undefined };
+const OWN = { verify: undefined, device: undefined, warmup: undefined, onProgress: undefined, onCanaries: undefined };
 
 /** @type {WeakMap<object, Promise<Model>>} by the info of the model that is compared */
 const references = new WeakMap();
