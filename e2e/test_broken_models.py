@@ -20,11 +20,11 @@ from devices import open_bundle, pretend, value, write_site
 from digits import MODEL
 from effort import BROKEN_MODELS, effort_of
 from exported import RANGES, path_of
-from onnx import TensorProto, helper, numpy_helper
-from onnx_models import random
 from playwright.sync_api import Page
 from server import Site, serve
 from silero import RATE, SHAPES, model_path
+
+from benchmarks.cases import GENERATED
 
 DEVICES = ("webgpu", "webgl")
 CANARIES = ("factor", "tail", "large", "barrier", "exp", "denormals", "overflow")
@@ -35,36 +35,11 @@ QUANTA = 0.3
 0.2 of the largest logit of MobileNetV2 (and another input about 1)."""
 
 
-def separable() -> onnx.ModelProto:
-    """A block of MobileNet: expanded, filtered by channels, projected, added to; then the mean and a classifier."""
-    clip = {"min": 0.0, "max": 6.0}
-    shapes = {"e": (24, 3, 3, 3), "d": (24, 1, 3, 3), "p": (16, 24, 1, 1), "q": (16, 16, 3, 3), "f": (10, 16)}
-    nodes = [
-        helper.make_node("Conv", ["x", "e"], ["e1"], strides=[2, 2], pads=[1, 1, 1, 1]),
-        helper.make_node("Clip", ["e1", "min", "max"], ["e2"]),
-        helper.make_node("Conv", ["e2", "d"], ["d1"], group=24, pads=[1, 1, 1, 1]),
-        helper.make_node("Clip", ["d1", "min", "max"], ["d2"]),
-        helper.make_node("Conv", ["d2", "p"], ["p1"]),
-        helper.make_node("Conv", ["p1", "q"], ["q1"], pads=[1, 1, 1, 1]),
-        helper.make_node("Add", ["p1", "q1"], ["sum"]),
-        helper.make_node("GlobalAveragePool", ["sum"], ["mean"]),
-        helper.make_node("Flatten", ["mean"], ["flat"]),
-        helper.make_node("Gemm", ["flat", "f"], ["logits"], transB=1),
-        helper.make_node("Softmax", ["logits"], ["scores"]),
-    ]
-    constants = [numpy_helper.from_array(random(shape), name) for name, shape in shapes.items()]
-    constants += [helper.make_tensor(name, TensorProto.FLOAT, [], [bound]) for name, bound in clip.items()]
-    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 63, 65])
-    outputs = [helper.make_empty_tensor_value_info(name) for name in ("logits", "scores")]
-    graph = helper.make_graph(nodes, "separable", [x], outputs, constants)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-
-
 def made(folder: Path, model: str) -> tuple[Path, Sequence[str], float]:
     """The file of a model, options of its build, and how far its backends may be apart; skips where it is absent."""
-    if model == "separable":
-        onnx.save(separable(), folder / "separable.onnx")
-        return folder / "separable.onnx", (), 1e-3
+    if model in GENERATED:
+        onnx.save(GENERATED[model](), folder / f"{model}.onnx")
+        return folder / f"{model}.onnx", (), 1e-3
     if model == "encoder":
         sizes = [option for n in ("batch", "length") for option in ("--dim", f"{n}={RANGES[n][0]}..{RANGES[n][1]}")]
         return path_of("text_encoder_dynamo"), sizes, 1e-3
@@ -102,7 +77,7 @@ HELPERS = """async () => {
   const inputsOf = (model, run) => {
     const sizes = model.dimensions.map(({ name, most }) => [name, Math.min(most, 7)]);
     const shapes = model.inputShapes(Object.fromEntries(sizes));
-    const whole = (name, i) => BigInt(name === 'mask' ? 1 : (7 * i + run) % 40);
+    const whole = (name, i) => BigInt(name.endsWith('mask') ? 1 : (7 * i + run) % 40);
     return Object.fromEntries(model.inputs.map(({ name, dtype }) => {
       const length = shapes[name].reduce((product, size) => product * size, 1);
       const data = dtype === 'int64'

@@ -139,7 +139,7 @@ PHOTOGRAPHS: Mapping[Effort, int] = {"check": 3, "ci": 3, "all": 12}
 BROKEN_MODELS: Mapping[Effort, Sequence[str]] = {
     "check": (),
     "ci": ("digits",),
-    "all": ("digits", "separable", "encoder", "resnet18", "silero", "quantised"),
+    "all": ("digits", "encoder", "resnet18", "mobilenetv2", "bert", "silero", "quantised"),
 }
 """Models of which runs on broken GPUs are tried (`e2e/test_broken_models`)."""
 
