@@ -116,8 +116,8 @@ def _needed(ctx: click.Context, param: click.Parameter, value: T) -> T:
     "--inspect",
     is_flag=True,
     is_eager=True,
-    help="Say what is in the file of MODEL: inputs, free sizes, weights, operators and whether they are supported. "
-    "Nothing is compiled; that needs no --out.",
+    help="Say what is in the file of MODEL: inputs, free sizes, weights, quantisation, operators, and where all sizes "
+    "are known what GPUs leave to WebAssembly. Nothing is compiled; that needs no --out.",
 )
 @click.option(
     "--check-signature",

@@ -8,11 +8,15 @@ from pathlib import Path
 
 from rich.table import Table
 
+from ..driver.left_to_host import OnHost, left_to_host
 from ..driver.report_data import describe_usual
+from ..errors import InputError, UnsupportedError
+from ..frontends.describe_quantisation import describe_quantisation
 from ..frontends.importers import describe_model, find_importer
 from ..frontends.model_card import ModelCard, Port
 from ..frontends.model_inputs import ModelInputs
 from ..text.size import size
+from .report import shown_names
 from .target_table import WIDTH
 from .terminal import is_terminal, say, show_table
 
@@ -25,12 +29,15 @@ def inspect_model(path: Path, inputs: ModelInputs) -> None:
     say(f"{card.name}: {find_importer(path).name}, {size(sum(f.stat().st_size for f in files))}")
     width = None if is_terminal() else WIDTH
     facts = Table(box=None, show_header=False, pad_edge=False)
-    show_table(facts, _facts(card), width=width)
+    parts, left = _left_to_host(path, inputs, card)
+    show_table(facts, [*_facts(card), *_quantised(path, inputs), *left], width=width)
     operators = Table(box=None, pad_edge=False, header_style="bold")
     operators.add_column("operator", no_wrap=True)
     operators.add_column("nodes", justify="right")
     operators.add_column("targets")
-    own = {o.name: f"all, by {Path(o.file).name}" for o in inputs.operators}
+    on_host = {op for part in parts for op in part.origin.ops}
+    own = dict.fromkeys(on_host, "all; on GPUs partly in WebAssembly")
+    own |= {o.name: f"all, by {Path(o.file).name}" for o in inputs.operators}
     rows = (
         (name, count, "not supported" if name in card.unsupported else own.get(name, "all"))
         for name, count in card.operators.items()
@@ -62,6 +69,30 @@ def _facts(card: ModelCard) -> Iterator[tuple[str, str]]:
         left = f"--dim {shlex.quote(f'{next(iter(names))}=1..8')}"
         fix, one = ("fixes it", "it") if len(names) == 1 else ("fix them", "one")
         yield "Free sizes", f"{', '.join(names)}: {fixed} {fix}, {left} leaves {one} to each run"
+
+
+def _quantised(path: Path, inputs: ModelInputs) -> Iterator[tuple[str, str]]:
+    line = describe_quantisation(path, inputs)
+    if line:
+        yield "Quantised", line
+
+
+def _left_to_host(path: Path, inputs: ModelInputs, card: ModelCard) -> tuple[list[OnHost], list[tuple[str, str]]]:
+    """Parts of the model that GPUs leave to the host, and facts about them, or about what keeps the model from being
+    compiled. Operators that are not supported stand in the table."""
+    if card.unsupported:
+        return [], []
+    try:
+        parts = left_to_host(path, inputs)
+    except (InputError, UnsupportedError) as error:
+        if any(not isinstance(d, int) for port in card.inputs for d in port.shape or ()):
+            return [], [("On GPUs", "what they leave to WebAssembly depends on sizes: give them beside --inspect")]
+        return [], [("Refused", str(error))]
+    facts = []
+    for part in parts:
+        where = f"{shown_names(part.origin.nodes)} ({shown_names(part.origin.ops)})"
+        facts.append(("On GPUs", f"in WebAssembly for {', '.join(part.targets)}: {where}: {part.reason}"))
+    return parts, facts
 
 
 def _shape(port: Port) -> str:

@@ -120,7 +120,12 @@ def _figures(report: Report) -> Iterable[tuple[str, str]]:
         yield from _arithmetic(device)
         yield from _prepared(device.program)
         if device.on_host:
-            yield "", "; ".join(f"on the host: {_names(c.nodes)} ({_names(c.ops)}): {c.reason}" for c in device.on_host)
+            yield (
+                "",
+                "; ".join(
+                    f"on the host: {shown_names(c.nodes)} ({shown_names(c.ops)}): {c.reason}" for c in device.on_host
+                ),
+            )
     if report.wasm is not None:
         yield report.wasm.artifact.backend, _wasm(report.wasm, report.memory)
         yield from _products(report.wasm.program.launches, always=few_bits)
@@ -205,7 +210,7 @@ def _arithmetic(build: DeviceBuild) -> Iterable[tuple[str, str]]:
         yield "", f"arithmetic in float16: {count} of {len(arithmetic.layers)} kernels with float16 results{error}"
         if kept:
             each = tuple(f"{'+'.join(x.nodes) or x.kernel}: {x.kept}" for x in kept)
-            yield "", f"in float32: {_names(each, '; ')}"
+            yield "", f"in float32: {shown_names(each, '; ')}"
 
 
 def _prepared(program: Program | DeviceProgram) -> Iterable[tuple[str, str]]:
@@ -263,10 +268,11 @@ def describe_records(use: RecordUse, model: str) -> Iterable[str]:
 
 def _kernels(names: tuple[str, ...]) -> str:
     """Kernels of several keys may have one name."""
-    return _names(tuple(dict.fromkeys(names)))
+    return shown_names(tuple(dict.fromkeys(names)))
 
 
-def _names(names: tuple[str, ...], between: str = ", ") -> str:
+def shown_names(names: tuple[str, ...], between: str = ", ") -> str:
+    """The first of these names, and how many more there are."""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return between.join(names[:_SHOWN]) + more
 

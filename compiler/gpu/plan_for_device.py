@@ -59,6 +59,11 @@ def plan_for_device(
     return _plan(model, narrow, narrow.cannot, weights, compiler, choices, arithmetic, halves=halves, host=host)
 
 
+def partition_by_types(model: Lowered, *, host: bool = True) -> HostPartition:
+    """The partition before any kernel is compiled: by the types of elements, which are the same for all devices."""
+    return partition_host(model, narrow_model(model).cannot, host=host)
+
+
 def _check_states(model: Lowered) -> None:
     """UnsupportedError for a state of a type that devices have no memory for."""
     for before, _ in model.tensors.state_tensors:

@@ -84,3 +84,132 @@ def test_of_what_is_no_model(tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert "notes.txt is not an ONNX, TFLite, Keras, " in result.output
     assert run("--inspect").exit_code == 2
+
+
+def facts(result: Result, name: str) -> str:
+    """The words of the facts of this name, of which lines may follow that name nothing."""
+    assert result.exit_code == 0, result.output
+    head = result.output.split("\n\n")[0].splitlines()
+    found, inside = [], False
+    for line in head[1:]:
+        begins = not line.startswith(" ")
+        inside = line.startswith(f"{name} ") if begins else inside
+        if inside:
+            found.append(line.removeprefix(name).strip())
+    return " ".join(found)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "weights", "line"),
+    [
+        (
+            [
+                node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+                node("DequantizeLinear", ["q", "s", "z"], ["d"]),
+                node("DequantizeLinear", ["w", "t"], ["e"], axis=1),
+                node("MatMul", ["d", "e"], ["y"]),
+            ],
+            {"s": np.float32(0.1), "z": np.int8(3), "w": np.ones((4, 6), np.int8), "t": random((6,))},
+            "weights: int8, per channel; activations: int8, per tensor, static",
+        ),
+        (
+            [node("DequantizeLinear", ["w", "s"], ["e"]), node("MatMul", ["x", "e"], ["y"])],
+            {"s": np.float32(0.1), "w": np.ones((4, 6), np.uint8)},
+            "weights alone: uint8, per tensor",
+        ),
+        (
+            [
+                node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]),
+                node("MatMulInteger", ["q", "w", "z"], ["i"]),
+                node("Cast", ["i"], ["f"], to=1),
+                node("Mul", ["f", "s"], ["y"]),
+            ],
+            {"w": np.ones((4, 6), np.int8)},
+            "weights: int8; activations: uint8, per tensor, dynamic",
+        ),
+        (
+            [node("MatMulNBits", ["x", "w", "s"], ["y"], domain="com.microsoft", K=4, N=6, bits=4, block_size=16)],
+            {"w": np.ones((6, 1, 8), np.uint8), "s": random((6,))},
+            "weights alone: 4 bits, in blocks of 16",
+        ),
+        ([node("MatMul", ["x", "w"], ["y"])], {"w": random((4, 6))}, ""),
+    ],
+    ids=["static", "weights", "dynamic", "blocks", "none"],
+)
+def test_quantisation(nodes: list[onnx.NodeProto], weights: dict[str, np.ndarray], line: str, tmp_path: Path) -> None:
+    own = [onnx.helper.make_opsetid("com.microsoft", 1)]
+    onnx.save(model(nodes, {"x": [2, 4]}, ["y"], weights, imports=own), tmp_path / "net.onnx")
+    assert facts(run(tmp_path / "net.onnx", "--inspect"), "Quantised") == line
+
+
+def test_what_gpus_leave_to_webassembly(tmp_path: Path) -> None:
+    """As a build decides it: by types of elements, which free sizes may change."""
+    nodes = [node("Cast", ["x"], ["d"], "widen", to=onnx.TensorProto.DOUBLE), node("Exp", ["d"], ["e"], "exponent")]
+    nodes += [node("Cast", ["e"], ["f"], "narrow", to=onnx.TensorProto.FLOAT), node("MatMul", ["f", "w"], ["y"])]
+    proto = model(nodes, {"x": ["n", 40]}, ["y"], {"w": random((40, 600))})
+    onnx.save(proto, tmp_path / "net.onnx")
+    unknown = run(tmp_path / "net.onnx", "--inspect")
+    assert facts(unknown, "On GPUs") == "what they leave to WebAssembly depends on sizes: give them beside --inspect"
+    known = run(tmp_path / "net.onnx", "--inspect", "--dim", "n=5")
+    text = facts(known, "On GPUs")
+    assert text.startswith(
+        "in WebAssembly for webgpu, webgl: widen, exponent, narrow (Cast, Exp, Cast): it computes in"
+    )
+    table = lines(known)[lines(known).index("operator nodes targets") + 1 :]
+    assert table == [
+        "Cast 2 all; on GPUs partly in WebAssembly",
+        "Exp 1 all; on GPUs partly in WebAssembly",
+        "MatMul 1 all",
+    ]
+
+
+def test_a_model_that_is_refused(tmp_path: Path) -> None:
+    proto = model([node("MatMul", ["x", "w"], ["y"], "dense")], {"x": [2, 3]}, ["y"], {"w": random((4, 5))})
+    onnx.save(proto, tmp_path / "net.onnx")
+    assert "node name: dense" in facts(run(tmp_path / "net.onnx", "--inspect"), "Refused")
+
+
+def test_of_tensorflow(tmp_path: Path) -> None:
+    from tensorflow_models import dense
+
+    result = run(dense(tmp_path / "net"), "--inspect", "--dim", "x_0=2")
+    found = lines(result)
+    assert found[0].startswith("net: TensorFlow, ")
+    assert "Written by TensorFlow 2.21.0" in found
+    assert "Input x: float32[x_0, 3]" in found
+    assert sorted(found[found.index("operator nodes targets") + 1 :]) == ["AddV2 1 all", "MatMul 1 all"]
+    assert facts(result, "Quantised") == facts(result, "On GPUs") == ""
+
+
+def test_of_core_ml(tmp_path: Path) -> None:
+    from coreml_models import Program
+
+    program = Program()
+    x = program.input("x", "float32", (2, 3))
+    weights = program.stored(random((4, 3)).tobytes(), "float32", (4, 3))
+    (y,) = program.op("linear", [("float32", (2, 4))], x=x, weight=weights)
+    (z,) = program.op("relu", [("float32", (2, 4))], x=y)
+    program.output(z)
+    found = lines(run(program.package(tmp_path / "net.mlpackage"), "--inspect"))
+    assert found[0].startswith("net.mlpackage: Core ML, ")
+    assert "Input x: float32[2, 3]" in found
+    assert "Weights 48 bytes of float32" in found
+    assert {"linear 1 all", "relu 1 all"} <= set(found[found.index("operator nodes targets") + 1 :])
+
+
+def test_of_pytorch(tmp_path: Path) -> None:
+    """A program of torch.export; where PyTorch is missing one error says so."""
+    path = tmp_path / "net.pt2"
+    try:
+        import torch
+    except ImportError:
+        path.write_bytes(b"PK\x03\x04 rest")
+        result = run(path, "--inspect")
+        assert result.exit_code == 2
+        assert "pip install 'webnn-compile[torch]'" in " ".join(lines(result))
+        return
+    program = torch.export.export(torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU()), (torch.ones(2, 3),))
+    torch.export.save(program, path)
+    found = lines(run(path, "--inspect"))
+    assert found[0].startswith("net.pt2: PyTorch, ")
+    assert found[found.index("operator nodes targets") + 1 :] == ["Gemm 1 all", "Relu 1 all"]
