@@ -113,8 +113,8 @@ export async function checkKernels(checks, on) {
 }
 
 /**
- * After so many runs, once none follows at once, kernels are tried again; where one fails the device is set up anew, as after a loss,
- * or all further runs reject.
+ * After so many runs, once none follows at once, or as many more have, kernels are tried again; where one fails the device is set up anew,
+ * as after a loss, or all further runs reject.
  * @param {Checks} checks
  * @param {(task: (now: Built) => Promise<void>) => Promise<void>} enqueue
  * @param {(notice: { canaries: import('../model.js').CanaryInfo }) => void} notify takes each report that follows that of the load
@@ -125,13 +125,14 @@ export function checkLater(checks, enqueue, notify) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let waiting;
   const check = () => {
+    if (left > 0) return; // it was done
     left = Infinity;
     enqueue(async (now) => {
       if (await checkKernels(checks, now)) throw new DeviceLostError('lost', 'failed');
     }).catch(() => {}); // the next run says it
   };
   checks.onRun = (run) => {
-    clearTimeout(waiting);
+    if (left > -RUNS) clearTimeout(waiting);
     const over = () => {
       if (--left <= 0) waiting = setTimeout(check);
     };

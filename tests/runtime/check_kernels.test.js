@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkKernels } from '../../runtime-js/device/check_kernels.js';
+import { checkKernels, checkLater } from '../../runtime-js/device/check_kernels.js';
 import { tryKernels } from '../../runtime-js/device/try_kernels.js';
 
 /** The result that the program's canaries expect. */
@@ -84,4 +84,25 @@ test('launches are under way at once, as far as memory allows', async () => {
   const right = { skipped: [], failed: [] };
   assert.deepEqual(await of(2 ** 10), [2, right]);
   assert.deepEqual(await of(2 ** 25), [1, right]);
+});
+
+test('kernels are tried once more after 100 runs when the page is idle, or after 200', async () => {
+  const turn = () => new Promise((resolve) => setTimeout(resolve, 2));
+  const counts = [];
+  for (const idle of [true, false]) {
+    const checks = { report: { checked: 2, skipped: 0, failed: [] } };
+    let over = 0;
+    const enqueue = async () => void counts.push(over);
+    checkLater(checks, enqueue, () => {});
+    while (over < 300) {
+      let finish;
+      checks.onRun(new Promise((resolve) => (finish = resolve)));
+      if (!idle) await turn();
+      finish();
+      over++;
+      if (idle) await turn();
+      else await undefined; // the next run follows at once
+    }
+  }
+  assert.deepEqual(counts, [100, 200]);
 });
