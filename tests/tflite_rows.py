@@ -122,6 +122,20 @@ def _elements() -> Iterator[Row]:
     yield Row("GELU", "tanh", (x(3, 7),), {"approximate": True}, tolerance=1e-4)
     yield Row("LEAKY_RELU", "f32", (x(2, 3, 5, 4),), {"alpha": 0.13})
     yield Row("PRELU", "f32", (x(2, 3, 5, 4), w(1, 1, 4)))
+    corners = np.array([-2, 0, 3, -1], np.float32), np.array([0, -1, 2, 5], np.float32)
+    yield Row(
+        "ATAN2",
+        "f32",
+        (Operand(np.concatenate([corners[0], *x(3, 5).data])), Operand(np.concatenate([corners[1], *x(3, 5).data]))),
+    )
+    for dtype in ("int8", "uint8", "int16", "int32", "uint32"):
+        low = 0 if dtype.startswith("u") else -100
+        numbers = n(3, 4, dtype=dtype, low=low, high=100)
+        shifts = Operand(RNG.integers(0, 7, (3, 4)).astype(dtype))
+        yield Row("RIGHT_SHIFT", dtype, (numbers, shifts), results=(Result(dtype),))
+        yield Row("BITWISE_XOR", dtype, (numbers, shifts), results=(Result(dtype),))
+    yield Row("BUCKETIZE", "f32", (x(3, 7),), {"boundaries": [-1.5, 0.0, 0.5, 2.0]}, results=(Result("int32"),))
+    yield Row("BUCKETIZE", "i32", (n(3, 7),), {"boundaries": [-3.0, 0.0, 4.0]}, results=(Result("int32"),))
     yield Row("ADD_N", "f32", (x(3, 4), x(3, 4), x(3, 4)))
     kinds = {"inDataType": 0, "outDataType": 2}
     yield Row("CAST", "f32-i32", (x(3, 4),), kinds, results=(Result("int32"),))
@@ -175,6 +189,10 @@ def _products() -> Iterator[Row]:
     fields = {"padding": SAME, "strideD": 1, "strideH": 2, "strideW": 1}
     fields |= {"dilationDFactor": 1, "dilationHFactor": 1, "dilationWFactor": 1}
     yield Row("CONV_3D", "same", (x(1, 4, 5, 6, 3), w(2, 3, 3, 3, 4), w(4)), fields)
+    for case, padding, size in (("same", SAME, (6, 8, 7)), ("valid", VALID, (7, 9, 9))):
+        own = fields | {"padding": padding, "strideD": 2, "strideH": 2, "strideW": 1}
+        operands = c((1, *size, 4), "int32"), w(3, 3, 3, 4, 2), x(1, 3, 4, 7, 2), w(4)
+        yield Row("CONV_3D_TRANSPOSE", case, operands, own, "Conv3DOptions")
     yield Row("FULLY_CONNECTED", "bias", (x(3, 11), w(7, 11), w(7)), {"fusedActivationFunction": 1})
     yield Row("FULLY_CONNECTED", "flat", (x(2, 3, 4), w(7, 12)))
     yield Row("FULLY_CONNECTED", "kept", (x(2, 3, 4), w(7, 4), w(7)), {"keepNumDims": True}, version=5)
@@ -270,11 +288,40 @@ def _others() -> Iterator[Row]:
         yield Row("NON_MAX_SUPPRESSION_V4", f"{most}", (boxes, scores, *limits), results=(places, count))
         whole = (boxes, scores, *limits, c(0.0))
         yield Row("NON_MAX_SUPPRESSION_V5", f"{most}", whole, results=(places, Result(), count))
+    yield from _segments()
     fields = {"axis": -1}
     indices = Operand(np.array([[0, 4, -1], [2, 5, 1]], np.int32))
     yield Row("ONE_HOT", "f32", (indices, c(5, "int32"), c(2.0), c(-1.0)), fields)
     places = Operand(np.array([[1], [3], [1]], np.int32))
     yield Row("SCATTER_ND", "adds", (places, x(3, 4), c((5, 4), "int32")))
+
+
+def _segments() -> Iterator[Row]:
+    sorted_numbers = c((0, 0, 1, 2, 2), "int32")
+    yield Row("SEGMENT_SUM", "f32", (x(5, 3), sorted_numbers))
+    yield Row("SEGMENT_SUM", "i32", (n(5), sorted_numbers), results=(Result("int32"),))
+    for name in ("SUM", "PROD", "MAX", "MIN"):
+        kind, numbers = f"UNSORTED_SEGMENT_{name}", Operand(np.array([2, 0, -1, 2, 4], np.int32))
+        yield Row(kind, "f32", (x(5, 3), numbers, c(6, "int32")))
+        yield Row(kind, "i32", (n(5, 2), numbers, c(6, "int32")), results=(Result("int32"),))
+    yield Row("MATRIX_DIAG", "f32", (x(2, 4),))
+    yield Row("MATRIX_DIAG", "i32", (n(3),), results=(Result("int32"),))
+    for shape in ((2, 3, 3), (2, 3, 5), (4, 2)):
+        diagonal = x(*shape[:-2], min(shape[-2:]))
+        yield Row("MATRIX_SET_DIAG", "x".join(map(str, shape)), (x(*shape), diagonal))
+    values = Operand(np.array([5, -2, 5, 7, -2, 0], np.int32))
+    yield Row("UNIQUE", "i32", (values,), {"idxOutType": 2}, results=(Result("int32"), Result("int32")))
+    for case, places, count in (
+        ("matrix", [[0, 1], [2, 3]], 2),
+        ("one-value", [[0, 1], [2, 3]], 0),
+        ("vector", [1, 4], 2),
+        ("scalar", 3, 0),
+    ):
+        size = c((3, 4) if np.ndim(places) == 2 else (6,), "int32")
+        value = x(count) if count else c(1.5)
+        yield Row("SPARSE_TO_DENSE", case, (Operand(np.array(places, np.int32)), size, value, c(-0.5)))
+    shapes = Operand(np.array([4, 1, 5], np.int32)), Operand(np.array([3, 1], np.int32))
+    yield Row("BROADCAST_ARGS", "ranks", shapes, results=(Result("int32"),))
 
 
 def _zeros(*shape: int) -> Operand:

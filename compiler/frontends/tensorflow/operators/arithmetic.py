@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import onnx
 
+from ...operators.elements import shift_right
 from ..call import Call, Handler
 
 _UNSIGNED: dict[int, int] = {
@@ -84,14 +85,8 @@ def _left_shift(call: Call) -> str:
 
 
 def _right_shift(call: Call) -> str:
-    """For signed numbers a division by a power of two, rounded down; the sign fills what becomes free."""
     own = call.dtype(0)
-    if own not in _UNSIGNED:
-        return call.node("BitShift", [call.read(0), call.read(1)], direction="RIGHT")
-    x = call.cast(call.read(0), onnx.TensorProto.INT64)
-    one, count = (call.cast(v, onnx.TensorProto.UINT64) for v in (call.number_like(1, 0), call.read(1)))
-    power = call.cast(call.node("BitShift", [one, count], direction="LEFT"), onnx.TensorProto.INT64)
-    return call.cast(call.node("Div", [call.node("Sub", [x, call.node("Mod", [x, power])]), power]), own)
+    return shift_right(call, call.read(0), call.read(1), own, own not in _UNSIGNED)
 
 
 def _approximate_equal(call: Call) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from math import pi
 from typing import Any
 
+from ...operators.elements import atan2
 from ..call import Call, Handler
 
 
@@ -88,17 +88,7 @@ def _cast(call: Call) -> str:
 
 
 def _atan2(call: Call) -> str:
-    """The angle of (x, y), by its quadrant."""
-    y, x = call.read(0), call.read(1)
-    zero, half, whole = (call.number_like(n, 0) for n in (0, pi / 2, pi))
-    flat = call.node("Equal", [x, zero])
-    angle = call.node("Atan", [call.node("Div", [y, call.node("Where", [flat, call.number_like(1, 0), x])])])
-    below = call.node("Less", [y, zero])
-    turn = call.node("Where", [below, call.node("Neg", [whole]), whole])
-    turned = call.node("Where", [call.node("Less", [x, zero]), call.node("Add", [angle, turn]), angle])
-    upright = call.node("Where", [below, call.node("Neg", [half]), half])
-    upright = call.node("Where", [call.node("Equal", [y, zero]), zero, upright])
-    return call.node("Where", [flat, upright, turned])
+    return atan2(call, call.read(0), call.read(1), lambda n: call.number_like(n, 0))
 
 
 OPERATORS: dict[str, Handler] = {

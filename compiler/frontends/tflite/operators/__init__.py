@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..call import Handler
-from . import arithmetic, control_flow, detection, images, movement, products, recurrent, reductions, selection
+from . import (
+    arithmetic,
+    control_flow,
+    detection,
+    images,
+    movement,
+    products,
+    recurrent,
+    reductions,
+    segments,
+    selection,
+)
 
 OPERATORS: Mapping[str, Handler] = {
     name: handler
-    for family in (arithmetic, control_flow, images, movement, products, recurrent, reductions, selection)
+    for family in (arithmetic, control_flow, images, movement, products, recurrent, reductions, segments, selection)
     for name, handler in family.OPERATORS.items()
 }
 

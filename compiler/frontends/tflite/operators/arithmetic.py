@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...operators.elements import atan2, shift_right
 from ..call import Call, Handler
+from ..types import onnx_type
 
 
 def _unary(op: str, **attributes: Any) -> Handler:
@@ -105,6 +107,15 @@ def _prelu(call: Call) -> None:
     call.write(broadcast(call, "PRelu", [call.read(0), call.read(1)], [call.shape(0), call.shape(1)]))
 
 
+def _atan2(call: Call) -> None:
+    call.write(atan2(call, call.read(0), call.read(1), lambda n: call.number(n, call.result().dtype)))
+
+
+def _right_shift(call: Call) -> None:
+    dtype = call.result().dtype
+    call.store(shift_right(call, call.raw(0), call.raw(1), onnx_type(dtype), dtype.startswith("u")))
+
+
 def _add_n(call: Call) -> None:
     call.write(call.node("Sum", [call.read(i) for i in call.operands]))
 
@@ -196,6 +207,9 @@ OPERATORS: dict[str, Handler] = {
     "GELU": _gelu,
     "LEAKY_RELU": _leaky_relu,
     "PRELU": _prelu,
+    "ATAN2": _atan2,
+    "BITWISE_XOR": _compare("BitwiseXor"),
+    "RIGHT_SHIFT": _right_shift,
     "ADD_N": _add_n,
     "CAST": _cast,
     "QUANTIZE": _quantize,

@@ -5,47 +5,96 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from flatbuffers import flexbuffers
 
 from ..call import Call, Handler
 
 
 def _post_process(call: Call) -> None:
-    """Selects anchors by their best class; results are as many as there can be, zero from the number found on."""
+    """Results are as many as there can be, zero from the number found on."""
     options: dict[str, Any] = flexbuffers.Loads(call.operator.custom)
-    most = int(options["max_detections"])
-    if options.get("use_regular_nms"):
-        raise call.unsupported("boxes of each class are selected apart (use_regular_nms)")
-    if int(options.get("max_classes_per_detection", 1)) != 1:
-        raise call.unsupported("a box may have several classes")
     anchors, classes = call.shape(2)[0], call.shape(1)[-1]
     boxes = call.node("Reshape", [_decoded(call, options), call.integers([1, anchors, 4])])
     known = call.node(
         "Slice", [call.read(1), *map(call.integers, ([classes - int(options["num_classes"])], [classes], [2]))]
     )
-    scores = call.node("ReduceMax", [known, call.integers([2])], keepdims=0)
-    kinds = call.node("ArgMax", [known], axis=2, keepdims=0)
-    limits = [call.number(options[name]) for name in ("nms_iou_threshold", "nms_score_threshold")]
-    by_class = call.node("Unsqueeze", [scores, call.integers([1])])
-    chosen = call.node("NonMaxSuppression", [boxes, by_class, call.integers([most]), *limits])
+    (_of_each_class if options.get("use_regular_nms") else _of_best_classes)(call, options, boxes, known)
+
+
+def _limits(call: Call, options: dict[str, Any]) -> list[str]:
+    return [call.number(options[name]) for name in ("nms_iou_threshold", "nms_score_threshold")]
+
+
+def _of_best_classes(call: Call, options: dict[str, Any], boxes: str, known: str) -> None:
+    """Selects anchors by their best class. Each has the `max_classes_per_detection` best ones, one after the other."""
+    most, each = int(options["max_detections"]), int(options.get("max_classes_per_detection", 1))
+    given = min(each, int(options["num_classes"]))
+    if given == 1:
+        scores = call.node("ReduceMax", [known, call.integers([2])], keepdims=1)
+        kinds = call.node("ArgMax", [known], axis=2, keepdims=1)
+    else:
+        scores, kinds = call.nodes("TopK", [known, call.integers([given])], 2, axis=2)
+    best = call.node("Slice", [scores, *map(call.integers, ([0], [1], [2]))])
+    by_class = call.node("Transpose", [best], perm=[0, 2, 1])
+    chosen = call.node("NonMaxSuppression", [boxes, by_class, call.integers([most]), *_limits(call, options)])
     places = call.node(
         "Squeeze", [call.node("Slice", [chosen, *map(call.integers, ([2], [3], [1]))]), call.integers([1])]
     )
     count = call.node("Shape", [places])
 
-    def taken(value: str, rank: int) -> str:
-        """The chosen rows of a value, and zeros."""
+    def taken(value: str, columns: int, width: int) -> str:
+        """The chosen rows of a value of `width` columns, and zeros: most x columns."""
         rows = call.node("Gather", [call.node("Squeeze", [value, call.integers([0])]), places], axis=0)
         left = call.node("Sub", [call.integers([most]), count])
-        zeros = call.integers([0] * rank)
-        after = [left] if rank == 1 else [left, call.integers([0])]
-        padded = call.node("Pad", [rows, call.node("Concat", [zeros, *after], axis=0), call.number(0)])
-        return call.node("Unsqueeze", [padded, call.integers([0])])
+        ends = call.node("Concat", [call.integers([0, 0]), left, call.integers([columns - width])], axis=0)
+        return call.node("Pad", [rows, ends, call.number(0)])
 
-    call.store(taken(boxes, 2))
-    call.store(taken(call.cast(kinds, "float32"), 1), 1)
-    call.store(taken(scores, 1), 2)
+    wide = call.node("Unsqueeze", [taken(boxes, 4, 4), call.integers([1])])
+    repeated = call.node("Expand", [wide, call.integers([most, each, 4])])
+    call.store(call.node("Reshape", [repeated, call.integers([1, most * each, 4])]))
+    flat = call.integers([1, most * each])
+    call.store(call.node("Reshape", [taken(call.cast(kinds, "float32"), each, given), flat]), 1)
+    call.store(call.node("Reshape", [taken(scores, each, given), flat]), 2)
     call.store(call.cast(count, "float32"), 3)
+
+
+def _of_each_class(call: Call, options: dict[str, Any], boxes: str, known: str) -> None:
+    """Selects anchors of each class apart, and of all these the ones with the highest scores."""
+    most, each = int(options["max_detections"]), int(options.get("max_classes_per_detection", 1))
+    of_class = min(most, int(options.get("detections_per_class", 100)))
+    scores = call.node("Transpose", [known], perm=[0, 2, 1])
+    chosen = call.node("NonMaxSuppression", [boxes, scores, call.integers([of_class]), *_limits(call, options)])
+    found = call.node(
+        "Min",
+        [call.node("Slice", [call.node("Shape", [chosen]), *map(call.integers, ([0], [1]))]), call.integers([most])],
+    )
+    # Rows behind them, so that there are as many as results. All that is found has a higher score.
+    rows = call.node("Pad", [chosen, call.integers([0, 0, most, 0]), call.number(0, "int64")])
+    own = call.node("GatherND", [scores, chosen])
+    low = call.node("Pad", [own, call.integers([0, most]), call.number(float(np.finfo(np.float32).min))])
+    best, order = call.nodes("TopK", [low, call.integers([most])], 2, axis=0)
+    rows = call.node("Gather", [rows, order], axis=0)
+    numbers = call.builder.constant(np.arange(most), "numbers")
+    is_found = call.node("Less", [numbers, found])
+
+    def column(i: int) -> str:
+        part = call.node("Slice", [rows, *map(call.integers, ([i], [i + 1], [1]))])
+        return call.node("Squeeze", [part, call.integers([1])])
+
+    def stored(value: str, i: int, shape: list[int]) -> None:
+        """Zeros where nothing is found, and as many rows as there would be of boxes with several classes."""
+        inner = shape[1:]
+        mask = call.node("Reshape", [is_found, call.integers([most] + [1] * len(inner))])
+        value = call.node("Where", [mask, value, call.number(0)])
+        ends = call.integers([0] * len(shape) + [most * (each - 1)] + [0] * len(inner))
+        value = call.node("Pad", [value, ends, call.number(0)]) if each > 1 else value
+        call.store(call.node("Unsqueeze", [value, call.integers([0])]), i)
+
+    stored(call.node("Gather", [call.node("Squeeze", [boxes, call.integers([0])]), column(2)], axis=0), 0, [most, 4])
+    stored(call.cast(column(1), "float32"), 1, [most])
+    stored(best, 2, [most])
+    call.store(call.cast(found, "float32"), 3)
 
 
 def _decoded(call: Call, options: dict[str, Any]) -> str:

@@ -221,6 +221,20 @@ def _broadcast_to(call: Call) -> None:
     moved(call, lambda d: call.node("Expand", [*d, shape]), 0)
 
 
+def _broadcast_args(call: Call) -> None:
+    """The shape of what two shapes are broadcast to."""
+    rank = max(call.shape(0)[0], call.shape(1)[0])
+
+    def whole(i: int) -> str:
+        missing = rank - call.shape(i)[0]
+        ones = call.builder.constant(np.ones(missing, call.tensor(i).dtype), "ones")
+        return call.node("Concat", [ones, call.raw(i)], axis=0) if missing else call.raw(i)
+
+    a, b = whole(0), whole(1)
+    is_one = call.node("Equal", [a, call.number(1, call.result().dtype)])
+    call.store(call.node("Where", [is_one, b, a]))
+
+
 def _fill(call: Call) -> None:
     shape = sizes_of(call, 0)
     moved(call, lambda d: call.node("Expand", [*d, shape]), 1)
@@ -270,6 +284,7 @@ def _dynamic_update_slice(call: Call) -> None:
 
 OPERATORS: dict[str, Handler] = {
     "BATCH_TO_SPACE_ND": _batch_to_space,
+    "BROADCAST_ARGS": _broadcast_args,
     "BROADCAST_TO": _broadcast_to,
     "CONCATENATION": _concatenation,
     "DYNAMIC_UPDATE_SLICE": _dynamic_update_slice,

@@ -54,14 +54,36 @@ def _conv_3d(call: Call) -> None:
     call.write(call.activated(call.interleaved(result), o.FusedActivationFunction()))
 
 
+def _conv_3d_transpose(call: Call) -> None:
+    """Weights are D, H, W, O, I."""
+    o = call.options
+    strides, sizes = [o.StrideD(), o.StrideH(), o.StrideW()], list(call.shape(1)[:3])
+    if {o.DilationDFactor(), o.DilationHFactor(), o.DilationWFactor()} != {1}:
+        raise call.unsupported("it is dilated")
+    _transposed(call, 2, 1, (4, 3, 0, 1, 2), 3, strides, sizes, o.Padding() == 0)
+
+
 def convolution_transpose(call: Call, data: int, weights: int, bias: int, strides: list[int], same: bool) -> None:
     """Weights are O, H, W, I. Under SAME padding the result is cut as a convolution of it would have been padded."""
-    _, height, width, _ = call.shape(weights)
+    _transposed(call, data, weights, (3, 0, 1, 2), bias, strides, list(call.shape(weights)[1:3]), same)
+
+
+def _transposed(
+    call: Call,
+    data: int,
+    weights: int,
+    perm: Sequence[int],
+    bias: int,
+    strides: list[int],
+    sizes: list[int],
+    same: bool,
+) -> None:
+    """A transposed convolution, whose weights are I, O, ... in the order `perm`, of these spatial `sizes`."""
     try:
-        attributes = transposed_padding(call.shape(data)[1:3], call.result().shape[1:3], [height, width], strides, same)
+        attributes = transposed_padding(call.shape(data)[1:-1], call.result().shape[1:-1], sizes, strides, same)
     except ValueError as error:
         raise call.unsupported(str(error)) from None
-    operands = _biased(call, [call.planar(data), _order(call, weights, (3, 0, 1, 2))], bias)
+    operands = _biased(call, [call.planar(data), _order(call, weights, perm)], bias)
     call.write(call.activated(call.interleaved(call.node("ConvTranspose", operands, **attributes)), _fused(call)))
 
 
@@ -106,6 +128,7 @@ OPERATORS: dict[str, Handler] = {
     "BATCH_MATMUL": _batch_matmul,
     "CONV_2D": _conv_2d,
     "CONV_3D": _conv_3d,
+    "CONV_3D_TRANSPOSE": _conv_3d_transpose,
     "DEPTHWISE_CONV_2D": _depthwise_conv_2d,
     "FULLY_CONNECTED": _fully_connected,
     "TRANSPOSE_CONV": _transpose_conv,

@@ -7,6 +7,7 @@ import numpy as np
 from ...suppressed_boxes import padded, suppressed
 from ..call import Call, Handler
 from ..types import onnx_type
+from .moved import sizes_of
 
 
 def _topk(call: Call) -> None:
@@ -30,6 +31,33 @@ def _one_hot(call: Call) -> None:
     below = call.node("Less", [call.raw(0), call.number(0, call.tensor(0).dtype)])
     indices = call.node("Where", [below, depth, call.raw(0)])
     call.store(call.node("OneHot", [indices, call.raw(1), pair], axis=call.options.Axis()))
+
+
+def _bucketize(call: Call) -> None:
+    """How many boundaries are not above an element."""
+    o = call.options
+    boundaries = np.asarray(o.BoundariesAsNumpy() if o.BoundariesLength() else [], np.float32)
+    wide = call.node("Unsqueeze", [call.cast(call.read(0), "float32"), call.integers([-1])])
+    reached = call.node("GreaterOrEqual", [wide, call.builder.constant(boundaries, "boundaries")])
+    call.store(call.node("ReduceSum", [call.cast(reached, "int32"), call.integers([-1])], keepdims=0))
+
+
+def _unique(call: Call) -> None:
+    """Elements in the order in which they come first, and of each element its place among these."""
+    values, _, places, _ = call.nodes("Unique", [call.raw(0)], 4, sorted=0)
+    call.store(values)
+    call.store(call.cast(places, call.result(1).dtype), 1)
+
+
+def _sparse_to_dense(call: Call) -> None:
+    """Values, or one for all, at the places; the default elsewhere."""
+    shape = sizes_of(call, 1)
+    indices, values, rank = call.cast(call.raw(0), "int64"), call.raw(2), len(call.shape(0))
+    if rank < 2:  # of a vector
+        indices = call.node("Reshape", [indices, call.integers([-1, 1])])
+    count = call.shape(0)[0] if rank else 1
+    values = call.node("Expand", [values, call.integers([count])])
+    call.store(call.node("ScatterND", [call.node("Expand", [call.raw(3), shape]), indices, values]))
 
 
 def _scatter_nd(call: Call) -> None:
@@ -57,10 +85,13 @@ def _non_max_suppression(call: Call) -> None:
 
 
 OPERATORS: dict[str, Handler] = {
+    "BUCKETIZE": _bucketize,
     "NON_MAX_SUPPRESSION_V4": _non_max_suppression,
     "NON_MAX_SUPPRESSION_V5": _non_max_suppression,
     "ONE_HOT": _one_hot,
     "SCATTER_ND": _scatter_nd,
+    "SPARSE_TO_DENSE": _sparse_to_dense,
     "TOPK_V2": _topk,
+    "UNIQUE": _unique,
     "WHERE": _where,
 }
