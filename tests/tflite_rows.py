@@ -353,6 +353,9 @@ def _recurrent() -> Iterator[Row]:
     both = (x(2, 7, features), *cells(), None, None, *cells(), None, None, *states, *([None] * 9))
     own = fields | {"timeMajor": False, "mergeOutputs": False}
     yield Row("BIDIRECTIONAL_SEQUENCE_LSTM", "apart", both, own, results=(Result(), Result()))
+    step = x(2, features), x(2, units), w(4 * units, features + units), w(4 * units), x(2, units)
+    results = (Result(shape=(2, units)), Result(shape=(2, units)), Result(), Result())
+    yield Row("LSTM", "step", step, fields | {"kernelType": 1}, "LSTMOptions", results)
     for major in (False, True):
         operands = x(*((7, 2) if major else (2, 7)), 3), w(5, 3), w(5, 5), w(5), _zeros(2, 5)
         own = fields | {"timeMajor": major}

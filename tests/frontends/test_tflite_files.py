@@ -376,6 +376,16 @@ def test_what_is_not_supported_is_said_at_once() -> None:
     ]
 
 
+@pytest.mark.parametrize("kind", ["SVDF", "RNN", "ASSIGN_VARIABLE"])
+def test_what_keeps_values_is_refused(kind: str) -> None:
+    writer = Writer()
+    x = writer.input("x", "float32", (2, 3))
+    writer.operator(kind, [x], [writer.tensor("y", "float32", (2, 3))])
+    writer.output(1)
+    with pytest.raises(UnsupportedError, match=f"{kind}: 1 operator 'y'; it keeps values from one run to the next"):
+        import_model(writer.bytes())
+
+
 def test_subgraphs_that_nothing_calls_are_left_out() -> None:
     writer = dense(2)
     writer.subgraph("initialisation")

@@ -102,7 +102,7 @@ def _kind(kind: str, is_custom: bool, names: list[str]) -> str:
     return f"{kind}{' (custom)' if is_custom else ''}: {listed}{_advice(kind, is_custom)}"
 
 
-_OF_STATE = ("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE")
+_OF_STATE = ("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE", "RNN", "SVDF")
 
 
 def _advice(kind: str, is_custom: bool) -> str:

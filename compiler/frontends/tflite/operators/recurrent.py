@@ -95,8 +95,30 @@ def _unidirectional_sequence_rnn(call: Call) -> None:
     _finish(call, call.node("Squeeze", [results, call.integers([1])]), major)
 
 
+_BASIC = 1
+"""The kernel of LSTM whose states are operands and results; that of others is part of the model."""
+
+
+def _lstm_step(call: Call) -> None:
+    """One step: gates input, cell, forget and output are one product with the input and the last result. What the
+    product takes and gives are results, too."""
+    if call.options.KernelType() != _BASIC:
+        raise call.unsupported("it keeps values from one run to the next: convert the form that takes and returns them")
+    joined = call.node("Concat", [call.read(0), call.read(1)], axis=-1)
+    gates = call.node("Gemm", [joined, call.read(2), call.read(3)], transB=1)
+    units = call.shape(1)[-1]
+    i, cell, f, o = call.nodes("Split", [gates, call.integers([units] * 4)], 4, axis=-1)
+    entered = call.node("Mul", [call.node("Sigmoid", [i]), call.node("Tanh", [cell])])
+    kept = call.node("Mul", [call.node("Sigmoid", [f]), call.read(4)])
+    state = call.node("Add", [entered, kept])
+    call.write(call.node("Mul", [call.node("Sigmoid", [o]), call.node("Tanh", [state])]))
+    for index, value in enumerate((state, joined, gates), 1):
+        call.write(value, index)
+
+
 OPERATORS: dict[str, Handler] = {
     "BIDIRECTIONAL_SEQUENCE_LSTM": _bidirectional_sequence_lstm,
+    "LSTM": _lstm_step,
     "UNIDIRECTIONAL_SEQUENCE_LSTM": _unidirectional_sequence_lstm,
     "UNIDIRECTIONAL_SEQUENCE_RNN": _unidirectional_sequence_rnn,
 }
