@@ -355,6 +355,10 @@ def _recurrent() -> Iterator[Row]:
     yield Row("BIDIRECTIONAL_SEQUENCE_LSTM", "apart", both, own, results=(Result(), Result()))
     step = x(2, features), x(2, units), w(4 * units, features + units), w(4 * units), x(2, units)
     results = (Result(shape=(2, units)), Result(shape=(2, units)), Result(), Result())
+    yield Row("RNN", "step", (x(2, features), w(units, features), w(units, units), w(units), _zeros(2, units)), fields)
+    for rank, bias in ((1, w(6)), (2, w(3)), (3, None)):
+        operands = x(2, features), w(6, features), w(6, 4), bias, _zeros(2, 24)
+        yield Row("SVDF", f"rank-{rank}", operands, {"rank": rank, "fusedActivationFunction": 1})
     yield Row("LSTM", "step", step, fields | {"kernelType": 1}, "LSTMOptions", results)
     for major in (False, True):
         operands = x(*((7, 2) if major else (2, 7)), 3), w(5, 3), w(5, 5), w(5), _zeros(2, 5)

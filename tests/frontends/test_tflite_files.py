@@ -376,7 +376,7 @@ def test_what_is_not_supported_is_said_at_once() -> None:
     ]
 
 
-@pytest.mark.parametrize("kind", ["SVDF", "RNN", "ASSIGN_VARIABLE"])
+@pytest.mark.parametrize("kind", ["READ_VARIABLE", "ASSIGN_VARIABLE"])
 def test_what_keeps_values_is_refused(kind: str) -> None:
     writer = Writer()
     x = writer.input("x", "float32", (2, 3))

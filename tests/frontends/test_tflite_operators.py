@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import webnn_compile
-from tflite_models import Result, Row, file_of, interpreted
+from tflite_models import Result, Row, file_of, interpreted, litert
 from tflite_rows import ROWS
 from webnn_compile.frontends.tflite.operators import OPERATORS
 
@@ -34,6 +34,25 @@ def test_merged_directions() -> None:
     (got,) = webnn_compile.compile(file_of(merged)).run(merged.named).values()
     both = interpreted(file_of(apart), apart.feeds)
     np.testing.assert_allclose(got, np.concatenate(both, axis=2), atol=1e-5)
+
+
+@pytest.mark.parametrize("target", ["native", "wasm"])
+@pytest.mark.parametrize("kind", ["RNN", "SVDF"])
+def test_steps_go_on_from_the_run_before(kind: str, target: str) -> None:
+    """As those of an interpreter that is not reset. Without states they are inputs and outputs."""
+    row = next(row for row in ROWS if row.kind == kind)
+    interpreter = litert.Interpreter(model_content=file_of(row))
+    interpreter.allocate_tensors()
+    (given,), (made,) = interpreter.get_input_details(), interpreter.get_output_details()
+    model = webnn_compile.compile(file_of(row), target=target)
+    for number in range(6):
+        data = np.random.default_rng(number).normal(size=given["shape"]).astype(np.float32)
+        interpreter.set_tensor(given["index"], data)
+        interpreter.invoke()
+        (got,) = model.run({"operand_0": data}).values()
+        np.testing.assert_allclose(got, interpreter.get_tensor(made["index"]), atol=1e-5)
+    apart = webnn_compile.compile(file_of(row), states=())
+    assert [spec.name for spec in apart.program.inputs] == ["operand_0", "past.operand_4"]
 
 
 def test_every_operator_has_a_row() -> None:

@@ -19,7 +19,8 @@ from .types import INTEGERS, onnx_type, stored_type
 @dataclass(slots=True)
 class Scope:
     """A subgraph while it is converted: the ONNX value of each of its tensors, and those dequantised. `convert` adds
-    the operators of a scope; `inside` are the numbers of the subgraphs around it, and its own."""
+    the operators of a scope; `inside` are the numbers of the subgraphs around it, and its own. `kept` has by name the
+    outputs that the next run finds as inputs."""
 
     model: Model
     subgraph: Subgraph
@@ -29,6 +30,7 @@ class Scope:
     inside: tuple[int, ...]
     values: dict[int, str] = field(default_factory=dict)
     real: dict[str, str] = field(default_factory=dict)
+    kept: dict[str, str] = field(default_factory=dict)
 
 
 class Call(ConvertedCall):
@@ -138,6 +140,17 @@ class Call(ConvertedCall):
     def store(self, value: str, i: int = 0) -> None:
         """Result `i` is `value`, as it is."""
         self.scope.values[self.operator.outputs[i]] = value
+
+    def kept(self, i: int, update: Callable[[str], str]) -> str:
+        """Operand `i`, a variable that is zero before the first run, after its `update`, in real numbers. An input and
+        an output of the model stand for it, whose names are those of states."""
+        tensor = self.tensor(i)
+        if not tensor.is_variable or len(self.scope.inside) > 1:
+            raise self.unsupported(f"its state {tensor.name!r} is no variable of the main graph")
+        before = self.builder.input(f"past.{tensor.name}", onnx_type("float32"), tensor.shape)
+        after = update(before)
+        self.scope.kept[f"present.{before.removeprefix('past.')}"] = after
+        return after
 
     def mapped(self, op: str, values: Sequence[str], more: Sequence[str] = (), **attributes: Any) -> str:
         """An operator on each element of `values`, which have one shape; `more` are scalars."""

@@ -39,6 +39,9 @@ def convert(model: Model) -> onnx.ModelProto:
             raise UnsupportedError(f"{model.name}: nothing computes its output {name!r}")
         builder.node("Identity", [value], name, outputs=[name])
         builder.output(name, onnx_type(main.tensors[i].dtype), None)
+    for name, value in scope.kept.items():
+        builder.node("Identity", [value], name, outputs=[name])
+        builder.output(name, onnx_type("float32"), None)
     return builder.model(model.description)
 
 
@@ -102,7 +105,7 @@ def _kind(kind: str, is_custom: bool, names: list[str]) -> str:
     return f"{kind}{' (custom)' if is_custom else ''}: {listed}{_advice(kind, is_custom)}"
 
 
-_OF_STATE = ("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE", "RNN", "SVDF")
+_OF_STATE = ("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE")
 
 
 def _advice(kind: str, is_custom: bool) -> str:

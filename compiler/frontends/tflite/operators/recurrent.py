@@ -1,4 +1,5 @@
-"""Recurrent layers over a sequence. Their states are zero when a run begins."""
+"""Recurrent layers. States of those over a sequence are zero when a run begins; those of a step are kept between
+runs."""
 
 from __future__ import annotations
 
@@ -116,9 +117,44 @@ def _lstm_step(call: Call) -> None:
         call.write(value, index)
 
 
+def _rnn_step(call: Call) -> None:
+    """One step: the state is the last result."""
+
+    def step(last: str) -> str:
+        entered = call.node("Gemm", [call.read(0), call.read(1), call.read(3)], transB=1)
+        total = call.node("Add", [entered, call.node("Gemm", [last, call.read(2)], transB=1)])
+        return call.activated(total, call.options.FusedActivationFunction())
+
+    call.write(call.kept(4, step))
+
+
+def _svdf(call: Call) -> None:
+    """One step of filters of rank `rank` (Nakkiran et al., Interspeech 2015): the state has the last products of each
+    filter with the features, of which weights over time make a sum."""
+    rank = call.options.Rank()
+    filters, memory = call.shape(2)
+    product = call.node("Gemm", [call.read(0), call.read(1)], transB=1)
+    newest = call.node("Unsqueeze", [product, call.integers([2])])
+    apart, flat = call.integers([-1, filters, memory]), call.integers([-1, filters * memory])
+
+    def shifted(last: str) -> str:
+        rows = call.node("Reshape", [last, apart])
+        later = call.node("Slice", [rows, *map(call.integers, ([1], [memory], [2]))])
+        return call.node("Reshape", [call.node("Concat", [later, newest], axis=2), flat])
+
+    rows = call.node("Reshape", [call.kept(4, shifted), apart])
+    sums = call.node("ReduceSum", [call.node("Mul", [rows, call.read(2)]), call.integers([2])], keepdims=0)
+    units = call.node("Reshape", [sums, call.integers([-1, filters // rank, rank])])
+    result = call.node("ReduceSum", [units, call.integers([2])], keepdims=0)
+    result = call.node("Add", [result, call.read(3)]) if call.has(3) else result
+    call.write(call.activated(result, call.options.FusedActivationFunction()))
+
+
 OPERATORS: dict[str, Handler] = {
     "BIDIRECTIONAL_SEQUENCE_LSTM": _bidirectional_sequence_lstm,
     "LSTM": _lstm_step,
+    "RNN": _rnn_step,
+    "SVDF": _svdf,
     "UNIDIRECTIONAL_SEQUENCE_LSTM": _unidirectional_sequence_lstm,
     "UNIDIRECTIONAL_SEQUENCE_RNN": _unidirectional_sequence_rnn,
 }
