@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.table import Table
@@ -15,6 +15,7 @@ from ..frontends.describe_quantisation import describe_quantisation
 from ..frontends.importers import describe_model, find_importer
 from ..frontends.model_card import ModelCard, Port
 from ..frontends.model_inputs import ModelInputs
+from ..frontends.onnx.suggest_sizes import shape_option
 from ..text.size import size
 from .report import shown_names
 from .target_table import WIDTH
@@ -63,12 +64,26 @@ def _facts(card: ModelCard) -> Iterator[tuple[str, str]]:
     states = describe_usual([p.name for p in card.inputs], [p.name for p in card.outputs])
     if states:
         yield "States", f"{states}: kept between runs; --state none leaves them inputs and outputs"
-    names = dict.fromkeys(str(d) for port in card.inputs for d in port.shape or () if not isinstance(d, int) and d)
-    if names:
-        fixed = " ".join(f"--dim {shlex.quote(f'{name}=1')}" for name in names)
-        left = f"--dim {shlex.quote(f'{next(iter(names))}=1..8')}"
-        fix, one = ("fixes it", "it") if len(names) == 1 else ("fix them", "one")
-        yield "Free sizes", f"{', '.join(names)}: {fixed} {fix}, {left} leaves {one} to each run"
+    free = "; ".join(filter(None, (_named(card.inputs), _unnamed(card.inputs))))
+    if free:
+        yield "Free sizes", free
+
+
+def _named(inputs: Sequence[Port]) -> str:
+    """The options for sizes that have names."""
+    names = dict.fromkeys(str(d) for port in inputs for d in port.shape or () if not isinstance(d, int) and d)
+    if not names:
+        return ""
+    fixed = " ".join(f"--dim {shlex.quote(f'{name}=1')}" for name in names)
+    left = f"--dim {shlex.quote(f'{next(iter(names))}=1..8')}"
+    fix, one = ("fixes it", "it") if len(names) == 1 else ("fix them", "one")
+    return f"{', '.join(names)}: {fixed} {fix}, {left} leaves {one} to each run"
+
+
+def _unnamed(inputs: Sequence[Port]) -> str:
+    """The options for sizes without names."""
+    shapes = " ".join(shape_option(p.name, p.shape) for p in inputs if p.shape and None in p.shape)
+    return shapes and f"those without a name: {shapes}, with a number, or a name for --dim, in place of each ?"
 
 
 def _quantised(path: Path, inputs: ModelInputs) -> Iterator[tuple[str, str]]:

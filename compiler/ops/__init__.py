@@ -45,7 +45,7 @@ from .quantisation import (
     quantized_products,
     quantizing,
 )
-from .recurrence import recurrent, scanning
+from .recurrence import quantized_lstm, recurrent, scanning
 from .reductions import (
     fused_normalisation,
     layer_normalisation,
@@ -113,6 +113,7 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         packed_attention,
         quantized,
         quantized_linear,
+        quantized_lstm,
         block_quantized,
         rotary_embedding,
     ),

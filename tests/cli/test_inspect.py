@@ -53,6 +53,14 @@ def test_free_sizes_are_named(tmp_path: Path) -> None:
     )
 
 
+def test_free_sizes_without_names(tmp_path: Path) -> None:
+    """An option for each input that has some, beside those for names."""
+    proto = model([node("Relu", ["x"], ["y"])], {"x": ["?", 3, "N"], "z": [None]}, ["y"])
+    onnx.save(proto, tmp_path / "net.onnx")
+    found = " ".join(lines(run(tmp_path / "net.onnx", "--inspect")))
+    assert "leaves it to each run; those without a name: --shape 'x=?x3xN' --shape 'z=?', with a number" in found
+
+
 def test_of_tflite(tmp_path: Path) -> None:
     tflite_models = pytest.importorskip("tflite_models")
     writer = tflite_models.Writer()

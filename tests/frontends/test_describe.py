@@ -46,12 +46,14 @@ def test_a_model(tmp_path: Path) -> None:
         ([None, 3], (None, 3)),
         ([0, 3], (None, 3)),
         ([-1, 3], (None, 3)),
+        (["?", 3, "?"], (None, 3, None)),
+        (["-1", 3], (None, 3)),
         ([], ()),
         (None, None),
     ],
 )
 def test_dimensions(declared: list[int | str | None] | None, shape: tuple[int | str | None, ...] | None) -> None:
-    """Zero and less are what some exporters write for those that they do not know."""
+    """Zero, less, and question marks are what some exporters write for those that they do not know."""
     (port,) = described(relu(declared)).inputs
     assert port == Port("x", "float32", shape)
 
@@ -105,6 +107,26 @@ def test_sparse_weights() -> None:
     card = described(proto)
     assert [p.name for p in card.inputs] == ["x"]
     assert card.parameters == 2
+
+
+def test_what_is_in_nodes_counts() -> None:
+    """Weights in Constant nodes and in branches, as Paddle's exporter and models of several sampling rates have them,
+    and the operators of branches."""
+
+    def branch(op: str) -> onnx.GraphProto:
+        weight = numpy_helper.from_array(random((3, 2)))
+        nodes = [node("Constant", [], ["w"], value=weight), node(op, ["x", "w"], ["z"], domain="com.example")]
+        return helper.make_graph(nodes, "branch", [], [helper.make_empty_tensor_value_info("z")])
+
+    nodes = [
+        node("Constant", [], ["cond"], value=numpy_helper.from_array(np.array(True))),
+        node("If", ["cond"], ["y"], then_branch=branch("Odd"), else_branch=branch("Even")),
+    ]
+    card = described(model(nodes, {"x": [1, 3]}, ["y"]))
+    assert card.operators == {"Constant": 3, "If": 1, "com.example.Odd": 1, "com.example.Even": 1}
+    assert {*card.unsupported} == {"com.example.Odd", "com.example.Even"}
+    assert card.parameters == 13
+    assert card.weights == {"float32": 48, "bool": 1}
 
 
 def test_weights_of_which_only_the_sizes_are_here() -> None:

@@ -68,6 +68,14 @@ def test_dimensions_that_exporters_write_for_unknown(unknown: int) -> None:
     assert shapes_of(proto, {"x": (2, 3)})["y"] == (2, 3)
 
 
+def test_question_marks_are_no_name() -> None:
+    """Old exporters of Paddle write ? for each dimension that is free: rows and columns may differ."""
+    proto = model([node("Relu", ["x"], ["y"])], {"x": ["?", 3, "?", "?"]}, ["y"])
+    assert shapes_of(proto, {"x": (1, 3, 48, 192)})["y"] == (1, 3, 48, 192)
+    old = model([node("Relu", ["x"], ["y"])], {"x": ["?", 3, "?", "?"]}, ["y"], opset=6)
+    assert shapes_of(old, {"x": (1, 3, 48, 192)})["y"] == (1, 3, 48, 192)
+
+
 def test_scalar_input_needs_no_shape() -> None:
     assert shapes_of(model([node("Relu", ["x"], ["y"])], {"x": []}, ["y"]), {}) == {"x": (), "y": ()}
 

@@ -58,6 +58,20 @@ MODELS = {
         ["--dim n=1 --dim h=224 --dim w=224", "--dim n=1..8 --dim h=1..128 --dim w=1..128"],
     ),
     "an image without names": ("(float[?, ?, ?, ?] x) => (y) { y = GlobalAveragePool(x) }", ["--shape x=1x3x224x224"]),
+    "a line of text, whose height has to vanish": (
+        """(float[?, 3, ?, ?] x) => (y) <int64[1] rows = {2}> {
+             a = MaxPool <kernel_shape = [48, 1], strides = [48, 1]> (x) y = Squeeze(a, rows)
+           }""",
+        ["--shape x=1x3x48x320"],
+    ),
+    "an image that is halved until 256 of its rows are one": (
+        "(float[1, 3, h, w] x) => (y) <int64[4] to = {1, 3, -1, 65536}> { y = Reshape(x, to) }",
+        ["--dim h=256 --dim w=256"],
+    ),
+    "the state of a recurrent layer": (
+        "(float[?, ?, 4] x, float[1, ?, 4] h) => (y) { y = Add(x, h) }",
+        ["--shape x=1x128x4 --shape h=1x1x4"],
+    ),
     "a name with an x": (
         "(float[batch, max_length] x) => (y) { y = Exp(x) }",
         ["--dim batch=1 --dim max_length=128", "--dim batch=1..8 --dim max_length=1..128"],
@@ -89,7 +103,6 @@ def test_each_line_compiles(name: str) -> None:
 
 def test_nothing_that_fits() -> None:
     text = "(float[1, a, 4] x, float[1, 3, 5] z) => (y) { c = Concat <axis = 1> (x, x) y = Add(c, z) }"
-    with pytest.raises(
-        InputError, match=r"x: declared \[1, a, 4\]\nFix them by --shape NAME=1x3x224x224 for each input"
-    ):
+    advice = "Fix them by --shape x=1xax4, with numbers for what is free, or by --dim NAME=LEAST..MOST for each name"
+    with pytest.raises(InputError, match=rf"x: declared \[1, a, 4\]\n{advice}: none of the sizes"):
         import_model(parsed(text))

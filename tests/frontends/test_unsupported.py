@@ -168,7 +168,6 @@ def test_text_constant() -> None:
     ("op", "domain", "advice"),
     [
         ("Conv", "com.microsoft.nchwc", "; onnxruntime's optimiser wrote it: take the model from before it"),
-        ("DynamicQuantizeLSTM", "com.microsoft", "; quantize in the form of QuantizeLinear and DequantizeLinear"),
         ("QOrderedMatMul", "com.microsoft", "; quantize in the form of QuantizeLinear and DequantizeLinear"),
         ("BeamSearch", "com.microsoft", "; it calls a decoder again and again: compile the decoder's own model"),
         (

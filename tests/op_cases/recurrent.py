@@ -1,4 +1,4 @@
-"""Rows of LSTM, GRU and RNN."""
+"""Rows of LSTM, GRU, RNN, and the LSTM of com.microsoft whose weights are integers."""
 
 from __future__ import annotations
 
@@ -92,7 +92,43 @@ def _activations(forward: str, back: str, alpha: Collection[float] = (), beta: C
     return _case("RNN", name, activations=[forward, back], **given, **_BOTH)
 
 
+_integers = Arrays(48)
+
+
+def _quantized(
+    name: str,
+    dtype: str,
+    *shape: int,
+    given: Collection[int] = (B,),
+    columns: bool = False,
+    zero: int = 0,
+    constants: Collection[int] = (1, 2, 3, 7, 8, 9, 10, 11),
+    **attributes: Any,
+) -> Case:
+    """`shape` is that of the input and the hidden size. Scales and zero points are one for each direction, or one for
+    each of the `columns`."""
+    steps, batch, features, hidden = shape
+    directions, width = 1 + (attributes.get("direction") == "bidirectional"), 4 * hidden
+    low, high = (-90, 90) if dtype == "int8" else (zero - 90, zero + 90)
+    state = (directions, batch, hidden)
+    shapes = {B: (directions, 2 * width), H: state, C: state, P: (directions, 3 * hidden)}
+    parameters = (directions, width) if columns else (directions,)
+    x = _integers.normal(steps, batch, features)
+    weights = [_integers.integers(low, high, directions, n, width, dtype=dtype) for n in (features, hidden)]
+    optional = [_integers.normal(*shapes[i]) if i in given else None for i in (B, H, C, P)]
+    scales = [_integers.uniform(0.004, 0.008, *parameters) for _ in weights]
+    zeros = np.full(parameters, zero, dtype)
+    inputs = (x, *weights, optional[0], None, *optional[1:], scales[0], zeros, scales[1], zeros)
+    made = {"hidden_size": hidden, **attributes}
+    known = frozenset(constants)
+    return Case(f"ms-lstm-{name}", "DynamicQuantizeLSTM", inputs, made, 17, known, outputs=3, domain="com.microsoft")
+
+
 CASES = [
+    _quantized("forward", "int8", 3, 1, 5, 8),
+    _quantized("bytes-reverse", "uint8", 4, 1, 5, 8, given=(B, H, C), zero=128, direction="reverse"),
+    _quantized("columns-bidirectional", "int8", 3, 2, 12, 16, given=(B, H, C, P), columns=True, **_BOTH),
+    _quantized("given-weights", "int8", 2, 2, 3, 4, given=(), zero=5, constants=(), input_forget=1),
     *(case for op in GATES for case in _family(op)),
     _case("LSTM", "lengths-reverse", steps=4, batch=3, direction="reverse", lengths=(4, 1, 3), given=(B, H, C)),
     _case("LSTM", "full-lengths", lengths=(3, 3), constants=WEIGHTS | {LENGTHS}),

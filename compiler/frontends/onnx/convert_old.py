@@ -13,6 +13,7 @@ from onnx import helper, numpy_helper, version_converter
 from ...errors import InputError, UnsupportedError
 from ...ops.call import OWN_DOMAIN
 from .check_model import OLDEST_OPSET
+from .fix_shapes import symbol_of
 from .read_model import Source
 from .separate_weights import Weights
 
@@ -79,8 +80,8 @@ def _with_numbers(graph: onnx.GraphProto) -> None:
     for value in (*graph.input, *graph.output):
         for d in value.type.tensor_type.shape.dim:
             if d.dim_value <= 0:
-                number = next(fresh)
-                d.dim_value = numbers.setdefault(d.dim_param, number) if d.dim_param else number
+                number, symbol = next(fresh), symbol_of(d)
+                d.dim_value = numbers.setdefault(symbol, number) if symbol else number
 
 
 def _rewrite(model: onnx.ModelProto) -> None:

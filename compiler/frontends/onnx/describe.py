@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from math import prod
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from ...custom.table import NO_OPERATORS, CustomOperators
 from ...dtypes import F32, STORAGE_TYPES
 from ...ops.call import operator_name
 from ..model_card import ModelCard, Port
+from .check_model import all_nodes
 from .check_names import check_names
 from .fix_shapes import declared_shape
 from .handlers import is_supported
@@ -31,14 +32,14 @@ def describe(model: str | Path | bytes | onnx.ModelProto, custom: CustomOperator
     model, and for names that are no text."""
     proto, source = read_model(model)
     check_names(proto, source)
-    tensors = [*proto.graph.initializer, *(t.values for t in proto.graph.sparse_initializer)]
-    weights = {t.name for t in tensors}
+    nodes, tensors = list(all_nodes(proto.graph.node)), list(_constants(proto.graph))
+    weights = {*(t.name for t in proto.graph.initializer), *(t.values.name for t in proto.graph.sparse_initializer)}
     opset = max((o.version for o in proto.opset_import if o.domain in ("", "ai.onnx")), default=0)
     return ModelCard(
         name=source.name,
         producer=f"{_text(proto.producer_name)} {_text(proto.producer_version)}".strip(),
         opset=opset,
-        operators=dict(Counter(map(_name, proto.graph.node)).most_common()),
+        operators=dict(Counter(map(_name, nodes)).most_common()),
         parameters=sum(prod(t.dims) for t in tensors),
         inputs=tuple(_port(v) for v in proto.graph.input if v.name not in weights),
         outputs=tuple(_port(v) for v in proto.graph.output),
@@ -46,8 +47,22 @@ def describe(model: str | Path | bytes | onnx.ModelProto, custom: CustomOperator
         description=_text(proto.doc_string).strip() or _said(proto, "description"),
         author=_said(proto, "author"),
         weights=_weights(tensors),
-        unsupported=_unsupported(proto, custom),
+        unsupported=_unsupported(proto, nodes, custom),
     )
+
+
+def _constants(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
+    """Initializers, and the tensors of Constant nodes, of the graph and of its subgraphs at any depth."""
+    yield from graph.initializer
+    yield from (t.values for t in graph.sparse_initializer)
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from _constants(attribute.g)
+            elif node.op_type == "Constant" and attribute.HasField("t"):
+                yield attribute.t
+            elif node.op_type == "Constant" and attribute.HasField("sparse_tensor"):
+                yield attribute.sparse_tensor.values
 
 
 def _weights(tensors: Iterable[onnx.TensorProto]) -> dict[str, int]:
@@ -60,11 +75,11 @@ def _weights(tensors: Iterable[onnx.TensorProto]) -> dict[str, int]:
     return dict(found.most_common())
 
 
-def _unsupported(proto: onnx.ModelProto, custom: CustomOperators) -> tuple[str, ...]:
-    """The operators that are neither taken nor functions of the model."""
+def _unsupported(proto: onnx.ModelProto, nodes: Iterable[onnx.NodeProto], custom: CustomOperators) -> tuple[str, ...]:
+    """The operators of `nodes` that are neither taken nor functions of the model."""
     functions = {(f.domain, f.name) for f in proto.functions}
-    nodes = (n for n in proto.graph.node if (n.domain, n.op_type) not in functions)
-    return tuple(dict.fromkeys(_name(n) for n in nodes if not is_supported(_kind(n), custom)))
+    others = (n for n in nodes if (n.domain, n.op_type) not in functions)
+    return tuple(dict.fromkeys(_name(n) for n in others if not is_supported(_kind(n), custom)))
 
 
 def _name(node: onnx.NodeProto) -> str:

@@ -19,6 +19,9 @@ from .read_model import Source
 Declared = list[int | str | None] | None
 """A declared shape: extents, symbols, None for an unnamed free dimension; None where even the rank is free."""
 
+_UNNAMED = frozenset({"", "?", "*", "-1"})
+"""Texts in place of a symbol, of dimensions that need not be equal: Paddle2ONNX wrote ? for each that is free."""
+
 
 @dataclass(frozen=True, slots=True)
 class InputShapes:
@@ -86,7 +89,12 @@ def declared_shape(tensor: onnx.TypeProto.Tensor) -> Declared:
     if not tensor.HasField("shape"):
         return None
     # Some exporters write 0 or -1 for an unknown dimension.
-    return [d.dim_value if d.dim_value > 0 else d.dim_param or None for d in tensor.shape.dim]
+    return [d.dim_value if d.dim_value > 0 else symbol_of(d) for d in tensor.shape.dim]
+
+
+def symbol_of(dimension: onnx.TensorShapeProto.Dimension) -> str | None:
+    """The name of a free dimension; None for one without."""
+    return None if dimension.dim_param in _UNNAMED else dimension.dim_param
 
 
 def _value_inputs(

@@ -34,7 +34,7 @@ from .read_model import Source, read_model
 from .refuse_empty import refuse_empty
 from .separate_weights import separate_weights
 from .sort_nodes import sort_nodes
-from .suggest_sizes import arguments_of, flags_of, may_follow, suggest_sizes
+from .suggest_sizes import arguments_of, flags_of, may_follow, shape_option, suggest_sizes
 
 CACHED, SEQUENCE = Dim(0, 1023), Dim(1, 64)
 """Rows in the caches of a decoder before a run, and those that a run adds, where nothing is said of them."""
@@ -139,7 +139,12 @@ def _with_suggestions(free: FreeDimensions, proto: onnx.ModelProto, source: Sour
         # Where ranges were chosen for all sizes, those are in the first line.
         lines += [line] if fixed is None or flags_of(fixed) != flags_of(ranges) else []
     if len(lines) == 1:
-        lines.append("Fix them by --shape NAME=1x3x224x224 for each input, or by --dim NAME=LEAST..MOST for each name")
+        known = {name: shape for name in free.names if (shape := free.declared[name]) is not None}
+        shapes = " ".join(shape_option(name, shape) for name, shape in known.items())
+        lines.append(
+            f"Fix them by {shapes or '--shape NAME=1x3x224x224'}, with numbers for what is free, or by --dim "
+            "NAME=LEAST..MOST for each name: none of the sizes that were tried fits the model"
+        )
     return "\n".join(lines)
 
 

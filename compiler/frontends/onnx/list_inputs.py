@@ -11,6 +11,7 @@ from onnx import helper
 from ...errors import InputError
 from ...graph.names import Names
 from ..model_inputs import Dim, ModelInputs
+from .fix_shapes import symbol_of
 from .read_model import Source
 from .read_tensor import element_type, type_name
 
@@ -63,7 +64,7 @@ def _port(name: str, tensor: onnx.TypeProto.Tensor) -> onnx.ValueInfoProto:
     """An input of this name. Tensors of a sequence differ in sizes, so each has names of its own for them."""
     port = onnx.ValueInfoProto(name=name, type=onnx.TypeProto(tensor_type=tensor))
     for dim in port.type.tensor_type.shape.dim:
-        if dim.dim_param:
+        if symbol_of(dim):
             dim.dim_param = f"{name}.{dim.dim_param}"
     return port
 

@@ -113,9 +113,6 @@ _OF_ONNX = ("", NOT_IN_OPSET)
 _OF_OPTIMISERS = ("Fused", "Skip", "Bias", "NhwcMaxPool", "Nchwc")
 """How operators begin that onnxruntime's optimiser puts in place of others."""
 
-_QUANTIZED = ("DynamicQuantize", "QOrdered")
-"""How operators begin that quantizers write in the form of operators."""
-
 _OF_DECODERS = (
     "DecoderMaskedSelfAttention",
     "LinearAttention",
@@ -132,7 +129,7 @@ _SEARCHES = ("BeamSearch", "GreedySearch", "Sampling", "WhisperBeamSearch")
 
 def _other_export(domain: str, op: str) -> str | None:
     """Which export has no such operator, where that is known."""
-    if op.startswith(_QUANTIZED):
+    if op.startswith("QOrdered"):
         return "quantize in the form of QuantizeLinear and DequantizeLinear: quant_format=QuantFormat.QDQ"
     if domain == "com.microsoft.nchwc" or (domain == "com.microsoft" and op.startswith(_OF_OPTIMISERS)):
         return "onnxruntime's optimiser wrote it: take the model from before it, or save it with ORT_DISABLE_ALL"

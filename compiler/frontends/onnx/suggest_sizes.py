@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...text.escape import shell_word
@@ -22,6 +22,12 @@ _WORK = 30_000
 _LENGTHS = (128, 16, 32, 224, 1)
 """Sizes that are tried, in this order, for dimensions of which nothing is known."""
 
+_IMAGE = (224, 224)
+"""Rows and columns that are tried first for an image."""
+
+_IMAGES = ((256, 256), (48, 320), (32, 320))
+"""Those that are tried last: for networks that halve an image more often, and lines of text, whose height is fixed."""
+
 MOST = 128
 """The largest size of the ranges that are suggested."""
 
@@ -39,6 +45,7 @@ class _Sizes:
     """Whether totals are given as the sum of what is past and the rest."""
     follow: bool = False
     """Whether totals are left to follow from other sizes."""
+    image: tuple[int, int] = _IMAGE
 
     def of(self, symbol: str, *, first: bool) -> Dim:
         if first and self.first is not None:
@@ -79,6 +86,13 @@ def flags_of(inputs: ModelInputs) -> str:
     return " ".join([*constants, *shapes, *dims])
 
 
+def shape_option(name: str, shape: Sequence[Extent | None]) -> str:
+    """The option for an input of this declared shape, with a ? for each extent that is no number and has no name that
+    an option could give."""
+    extents = tuple(d if isinstance(d, int) or (d and d.isidentifier()) else "?" for d in shape)
+    return f"--shape {shell_word(f'{name}={_joined(extents)}')}"
+
+
 def arguments_of(inputs: ModelInputs) -> str:
     """The arguments of the function `compile` that say the same as `flags_of`."""
     constants = {name: a.item() for name, a in inputs.constants.items() if a.size == 1}
@@ -107,6 +121,9 @@ def _fixed() -> Iterator[_Sizes]:
         for sums in (True, False):
             yield _Sizes(one, same, same, sums=sums)
         yield _Sizes(one, Dim(0, 0), same)
+    for image in _IMAGES:
+        same = Dim(_LENGTHS[0], _LENGTHS[0])
+        yield _Sizes(one, same, same, image=image)
 
 
 def _ranges() -> Iterator[_Sizes]:
@@ -157,7 +174,8 @@ def _plan(free: FreeDimensions, chosen: ModelInputs, sizes: _Sizes) -> ModelInpu
             elif d in numbers:
                 extents.append(numbers[d])
             elif d is None or (not d.isidentifier() and not _has_names(d, symbols)):
-                number = 1 if axis == 0 else usual or _image(declared) or sizes.length.most
+                batch = axis == 0 or _between_numbers(declared, axis)
+                number = 1 if batch else usual or _image(declared, channels, axis, sizes) or sizes.length.most
                 extents.append(number)
             elif total is not None and _TOTAL.search(d):
                 extents.append(total)
@@ -165,7 +183,8 @@ def _plan(free: FreeDimensions, chosen: ModelInputs, sizes: _Sizes) -> ModelInpu
                 extents.append(d)
                 if d.isidentifier() and not (sizes.follow and may_follow(d)) and d not in dims:
                     dim = sizes.of(d, first=axis == 0)
-                    image = _image(declared) if axis not in (0, channels) and not varies else None
+                    fixed = axis not in (0, channels) and not varies
+                    image = _image(declared, channels, axis, sizes) if fixed else None
                     dims[d] = Dim(usual, usual) if usual and not varies else Dim(image, image) if image else dim
         if declared is None or any(a != b for a, b in zip(extents, declared, strict=True)):
             shapes[name] = tuple(extents)
@@ -175,9 +194,15 @@ def _plan(free: FreeDimensions, chosen: ModelInputs, sizes: _Sizes) -> ModelInpu
     return replace(chosen, shapes=shapes, dims=dims)
 
 
-def _image(declared: Declared) -> int | None:
-    """Rows and columns of what looks like an image."""
-    return 224 if declared is None or len(declared) == 4 else None
+def _image(declared: Declared, channels: int, axis: int, sizes: _Sizes) -> int | None:
+    """The rows or the columns, whichever `axis` is, of what looks like an image."""
+    rows = 2 if channels == 1 else 1
+    return sizes.image[min(axis - rows, 1)] if declared is None or len(declared) == 4 else None
+
+
+def _between_numbers(declared: Declared, axis: int) -> bool:
+    """Whether it is the batch of a state, [layers, batch, units], of which the rest is fixed."""
+    return axis == 1 and declared is not None and [isinstance(d, int) for d in declared] == [True, False, True]
 
 
 def _channels_last(declared: Declared) -> bool:

@@ -95,24 +95,26 @@ def _dynamic_quantize(call: Call) -> tuple[Tensor, Tensor, Tensor]:
     return dynamically_quantized(call.name, call.input(0))
 
 
-def dynamically_quantized(name: str, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """`x` as uint8, with the scale and zero point that fit its range, which always has 0 in it."""
-    low = compute(f"{name}.low", (), (x,), lambda: reduce("min", x.shape, lambda *at: x.read(at), 0))
-    high = compute(f"{name}.high", (), (x,), lambda: reduce("max", x.shape, lambda *at: x.read(at), 0))
+def dynamically_quantized(name: str, x: Tensor, apart: int = 0) -> tuple[Tensor, Tensor, Tensor]:
+    """`x` as uint8, with the scale and zero point that fit its range, which always has 0 in it: one of each, or one for
+    each index of the first `apart` dimensions."""
+    ours, shape = x.shape[:apart], x.shape[apart:]
+    low = compute(f"{name}.low", ours, (x,), lambda *i: reduce("min", shape, lambda *at: x.read((*i, *at)), 0))
+    high = compute(f"{name}.high", ours, (x,), lambda *i: reduce("max", shape, lambda *at: x.read((*i, *at)), 0))
     scale = compute(
         f"{name}.scale",
-        (),
+        ours,
         (low, high),
-        lambda: select(low.read(()).eq(high.read(())), 1, (high.read(()) - low.read(())) / 255),
+        lambda *i: select(low.read(i).eq(high.read(i)), 1, (high.read(i) - low.read(i)) / 255),
     )
     zero = compute(
-        f"{name}.zero_point", (), (low, scale), lambda: unary("round", -low.read(()) / scale.read(())).cast(U8)
+        f"{name}.zero_point", ours, (low, scale), lambda *i: unary("round", -low.read(i) / scale.read(i)).cast(U8)
     )
     y = compute(
         name,
         x.shape,
         (x, scale, zero),
-        lambda *at: (unary("round", x.read(at) / scale.read(())) + zero.read(()).cast(F32)).cast(U8),
+        lambda *at: (unary("round", x.read(at) / scale.read(at[:apart])) + zero.read(at[:apart]).cast(F32)).cast(U8),
     )
     return y, scale, zero
 

@@ -12,7 +12,12 @@ from .recurrent_layer import Layer, Map, Ran, directions_together, recurrent_lay
 
 def lstm(call: Call) -> tuple[Tensor, ...]:
     """ONNX LSTM: gates in the order input, output, forget, cell. Y, Y_h, Y_c."""
-    layer = recurrent_layer(call, 4)
+    return lstm_of(recurrent_layer(call, 4))
+
+
+def lstm_of(layer: Layer) -> tuple[Tensor, ...]:
+    """The results of a layer with the inputs and attributes of ONNX LSTM."""
+    call = layer.call
     hidden, coupled = layer.hidden, call.attribute("input_forget", 0) != 0
     peephole = call.optional(7, (len(layer.directions), 3 * hidden))
     parts = []

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Protocol
 
 from ...ir.construct import maximum, minimum, select, unary
 from ...ir.nodes import Const, Expr, Scalar
@@ -50,15 +51,52 @@ ACTIVATIONS: dict[str, Callable[[Expr, float, float], Expr]] = {
 }
 
 
+class Weights(Protocol):
+    """What a layer multiplies its inputs and its states by, of the directions `chosen`."""
+
+    def of_inputs(self, layer: Layer, chosen: Sequence[int]) -> Tensor:
+        """W x for all steps: [steps, directions, batch, gates * hidden]."""
+
+    def of_state(self, layer: Layer, chosen: Sequence[int], state: Tensor, first: int, count: int, what: str) -> Tensor:
+        """R h for `count` gates from the gate `first` on: [directions, batch, count * hidden]. `what` ends its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Floats:
+    """Weights as floats, [directions, gates * hidden, depth]."""
+
+    w: Tensor
+    r: Tensor
+
+    def of_inputs(self, layer: Layer, chosen: Sequence[int]) -> Tensor:
+        x, w, features = layer.x, self.w, layer.x.shape[-1]
+        shape = (layer.steps, len(chosen), layer.batch, layer.gates * layer.hidden)
+
+        def product(t: Expr, d: Expr, n: Expr, g: Expr) -> Expr:
+            at = (n, t) if layer.batch_first else (t, n)
+            return reduce_over("sum", (features,), lambda k: x[*at, k] * w[layer.direction(chosen, d), g, k])
+
+        return compute(f"{layer.call.name}.inputs", shape, (x, w), product)
+
+    def of_state(self, layer: Layer, chosen: Sequence[int], state: Tensor, first: int, count: int, what: str) -> Tensor:
+        r, offset = self.r, first * layer.hidden
+
+        def product(d: Expr, n: Expr, g: Expr) -> Expr:
+            at, row = layer.direction(chosen, d), g + offset if offset else g
+            return reduce_over("sum", (layer.hidden,), lambda k: state[d, n, k] * r[at, row, k])
+
+        shape = (len(chosen), layer.batch, count * layer.hidden)
+        return compute(f"{layer.call.name}.{what}", shape, (state, r), product)
+
+
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """A recurrent node. The input is [steps, batch, features], or with `batch_first` [batch, steps, features]; weights
-    are [directions, gates * hidden, ...]. `lengths` are the steps of each sequence of the batch."""
+    """A recurrent node. The input is [steps, batch, features], or with `batch_first` [batch, steps, features].
+    `lengths` are the steps of each sequence of the batch."""
 
     call: Call
     x: Tensor
-    w: Tensor
-    r: Tensor
+    weights: Weights
     bias: Tensor | None
     lengths: Tensor | None
     gates: int
@@ -77,16 +115,8 @@ class Layer:
     def input_products(self, chosen: Sequence[int], recurrent_bias: Callable[[int], bool]) -> Tensor:
         """W x + Wb for all steps, [steps, directions, batch, gates * hidden], and Rb too for the gates for which
         `recurrent_bias` is true."""
-        features, width = self.x.shape[-1], self.gates * self.hidden
-        shape = (self.steps, len(chosen), self.batch, width)
-        x, w, b = self.x, self.w, self.bias
-
-        def product(t: Expr, d: Expr, n: Expr, g: Expr) -> Expr:
-            at = (n, t) if self.batch_first else (t, n)
-            return reduce_over("sum", (features,), lambda k: x[*at, k] * w[self.direction(chosen, d), g, k])
-
-        name = self.call.name
-        products = compute(f"{name}.inputs", shape, (x, w), product)
+        width, b = self.gates * self.hidden, self.bias
+        products = self.weights.of_inputs(self, chosen)
         if b is None:
             return products
 
@@ -101,7 +131,7 @@ class Layer:
             inside = g < every.index(False) * self.hidden
             return value + select(inside, b[at, g + width], 0)
 
-        return compute(f"{name}.biased", shape, (products, b), biased)
+        return compute(f"{self.call.name}.biased", products.shape, (products, b), biased)
 
     def direction(self, chosen: Sequence[int], d: Expr) -> Expr:
         """The number among the layer's directions of one among the `chosen`, which are neighbours."""
@@ -134,14 +164,7 @@ class Layer:
 
     def recurrent(self, chosen: Sequence[int], state: Tensor, first: int, count: int, what: str) -> Tensor:
         """R h for `count` gates from the gate `first` on: [directions, batch, count * hidden]."""
-        r, offset = self.r, first * self.hidden
-
-        def product(d: Expr, n: Expr, g: Expr) -> Expr:
-            at, row = self.direction(chosen, d), g + offset if offset else g
-            return reduce_over("sum", (self.hidden,), lambda k: state[d, n, k] * r[at, row, k])
-
-        shape = (len(chosen), self.batch, count * self.hidden)
-        return compute(f"{self.call.name}.{what}", shape, (state, r), product)
+        return self.weights.of_state(self, chosen, state, first, count, what)
 
     def valid(self, chosen: Sequence[int], t: Expr, d: Expr, n: Expr) -> Expr | None:
         """Whether a step is one of the sequence of batch `n`; None where all are."""
@@ -178,7 +201,9 @@ def _batch_first(t: Tensor) -> Tensor:
     return compute(f"{t.name}.batch", (batch, directions, hidden), (t,), lambda n, d, h: t[d, n, h])
 
 
-def recurrent_layer(call: Call, gates: int) -> Layer:
+def recurrent_layer(call: Call, gates: int, *, depth_first: bool = False) -> Layer:
+    """The layer of a node, whose weights are [directions, gates * hidden, depth], or with `depth_first` [directions,
+    depth, gates * hidden]."""
     x, w, r = call.input(0), call.input(1), call.input(2)
     if (x.rank, w.rank, r.rank) != (3, 3, 3):
         raise call.unsupported("its input and weights have not three dimensions each", "the model is invalid")
@@ -186,15 +211,15 @@ def recurrent_layer(call: Call, gates: int) -> Layer:
     if name not in DIRECTIONS:
         raise call.unsupported(f"attribute direction={name!r} is unknown", "use forward, reverse or bidirectional")
     count = DIRECTIONS[name]
-    hidden = call.fixed(r, (2,))[0]
+    hidden = call.fixed(r, (1 if depth_first else 2,))[0]
     if call.attribute("hidden_size", hidden) != hidden:
         raise call.unsupported(
             f"hidden_size is {call.attribute('hidden_size', 0)} for weights of {hidden}", "the model is invalid"
         )
     batch_first = call.opset >= 14 and call.flag("layout", 0)
     width = gates * hidden
-    call.input(1, (count, width, x.shape[2]))
-    call.input(2, (count, width, hidden))
+    for index, depth in ((1, x.shape[2]), (2, hidden)):
+        call.input(index, (count, depth, width) if depth_first else (count, width, depth))
     batch = x.shape[1 - int(batch_first)]
     bias, lengths = call.optional(3, (count, 2 * width)), call.optional(4, (batch,))
     if lengths is not None and lengths.data is not None:
@@ -202,7 +227,7 @@ def recurrent_layer(call: Call, gates: int) -> Layer:
         if isinstance(steps, int) and bool((lengths.data == steps).all()):
             lengths = None
     backward = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}[name]
-    return Layer(call, x, w, r, bias, lengths, gates, hidden, backward, batch_first)
+    return Layer(call, x, Floats(w, r), bias, lengths, gates, hidden, backward, batch_first)
 
 
 def _activations(layer: Layer, default: Sequence[str]) -> list[tuple[Map, ...]]:
