@@ -15,7 +15,8 @@ from tensorflow_graphs import (
     Writer,
 )
 from tensorflow_models import REAL, Array, branches, mobile, real
-from webnn_compile.frontends.importers import as_onnx, import_model
+from webnn_compile.errors import UnsupportedError
+from webnn_compile.frontends.importers import as_onnx, describe_model, import_model
 from webnn_compile.frontends.model_inputs import model_inputs
 from webnn_compile.frontends.tensorflow import convert
 from webnn_compile.frontends.tensorflow.read_model import read_json_graph
@@ -205,6 +206,102 @@ def test_lists_of_tensors_in_a_loop(tmp_path: Path) -> None:
     data = real(4, 2, 3)
     got = webnn_compile.compile(tmp_path / "net.pb").run({"x": data})["sums"]
     np.testing.assert_allclose(got, np.cumsum(data, axis=0), atol=1e-6)
+
+
+class Frame:
+    """Nodes of a loop as TensorFlow 1 has it, which compute in `graph`."""
+
+    def __init__(self, graph: Writer, name: str) -> None:
+        self._graph, self._name, self._count = graph, name, 0
+
+    def same(self, value: str) -> str:
+        """A value that the loop does not change."""
+        self._count += 1
+        at = f"{self._name}/{self._count}"
+        return self._graph.node("Enter", [value], at, frame_name=self._name, is_constant=True)
+
+    def variable(self, value: str) -> str:
+        """The value in an iteration, which is result 1 of a Switch where the body reads it."""
+        self._count += 1
+        at = f"{self._name}/{self._count}"
+        self._graph.node("Enter", [value], f"{at}/enter", frame_name=self._name)
+        return self._graph.node("Merge", [f"{at}/enter", f"{at}/next"], at, N=2)
+
+    def goes_on(self, condition: str, variables: list[str]) -> list[str]:
+        """The variables as the body reads them."""
+        self._graph.node("LoopCond", [condition], f"{self._name}/goes_on")
+        return [f"{self._graph.node('Switch', [v, f'{self._name}/goes_on'], f'{v}/switch')}:1" for v in variables]
+
+    def next(self, variable: str, value: str) -> str:
+        """The variable's value behind the loop."""
+        self._graph.node("NextIteration", [value], f"{variable}/next")
+        return self._graph.node("Exit", [f"{variable}/switch"], f"{variable}/exit")
+
+
+def test_loops_of_tensorflow_1(tmp_path: Path) -> None:
+    """One in another: the total grows by three times step * x, and the step by itself, until i reaches a bound that
+    runs are given."""
+    graph, number = Writer(), Type("int32")
+    x, bound = graph.placeholder("x", "float32", [2, 3]), graph.placeholder("bound", "int32", [])
+    zero, one, three = (graph.constant(n, f"n{n}", "int32") for n in (0, 1, 3))
+    two, zeros = graph.constant(2.0, "two"), graph.node("ZerosLike", [x], "zeros", T=REAL)
+    outer, inner = Frame(graph, "outer"), Frame(graph, "inner")
+    i, total, step = (outer.variable(v) for v in (zero, zeros, two))
+    one_outside, x_outside = outer.same(one), outer.same(x)
+    graph.node("Less", [i, outer.same(bound)], "less", T=number)
+    i_now, total_now, step_now = outer.goes_on("less", [i, total, step])
+    k, part = inner.variable(outer.same(zero)), inner.variable(total_now)
+    one_inside, step_inside, x_inside = (inner.same(v) for v in (one_outside, step_now, x_outside))
+    graph.node("Less", [k, inner.same(outer.same(three))], "less_1", T=number)
+    k_now, part_now = inner.goes_on("less_1", [k, part])
+    graph.node("Mul", [step_inside, x_inside], "scaled", T=REAL)
+    inner.next(k, graph.node("AddV2", [k_now, one_inside], "next_k", T=number))
+    sums = inner.next(part, graph.node("AddV2", [part_now, "scaled"], "sum", T=REAL))
+    outer.next(i, graph.node("AddV2", [i_now, one_outside], "next_i", T=number))
+    outer.next(step, graph.node("Add", [step_now, step_now], "doubled", T=REAL))
+    graph.node("Identity", [outer.next(total, sums)], "result", T=REAL)
+    (tmp_path / "net.pb").write_bytes(graph.bytes())
+    model = webnn_compile.compile(tmp_path / "net.pb")
+    data = real(2, 3)
+    for rounds in (0, 1, 4):
+        got = model.run({"x": data, "bound": np.asarray(rounds, np.int32)})["result"]
+        np.testing.assert_allclose(got, 3 * data * (2 ** (rounds + 1) - 2), rtol=1e-6)
+
+
+def test_lists_in_a_loop_of_tensorflow_1(tmp_path: Path) -> None:
+    """As a TensorFlow.js model of a map over pictures has it: the list that is read is a variable that stays."""
+    graph, number, list_of = Writer(), Type("int32"), {"element_dtype": REAL}
+    x = graph.placeholder("x", "float32", [4, 3])
+    zero, one, four = (graph.constant(n, f"n{n}", "int32") for n in (0, 1, 4))
+    sizes = graph.constant([3], "sizes", "int32")
+    graph.node("TensorListFromTensor", [x, sizes], "rows", **list_of)
+    graph.node("TensorListReserve", [sizes, four], "results", **list_of)
+    loop = Frame(graph, "map")
+    i, rows, results = (loop.variable(v) for v in (zero, "rows", "results"))
+    graph.node("Less", [i, loop.same(four)], "less", T=number)
+    i_now, rows_now, results_now = loop.goes_on("less", [i, rows, results])
+    graph.node("TensorListGetItem", [rows_now, i_now, loop.same(sizes)], "row", **list_of)
+    graph.node("Exp", ["row"], "exp", T=REAL)
+    set_ = graph.node("TensorListSetItem", [results_now, i_now, "exp"], "set", **list_of)
+    graph.node("NextIteration", [rows_now], f"{rows}/next")
+    loop.next(i, graph.node("AddV2", [i_now, loop.same(one)], "next_i", T=number))
+    graph.node("TensorListStack", [loop.next(results, set_), sizes], "y", **list_of)
+    (tmp_path / "net.pb").write_bytes(graph.bytes())
+    data = real(4, 3)
+    got = webnn_compile.compile(tmp_path / "net.pb").run({"x": data})["y"]
+    np.testing.assert_allclose(got, np.exp(data), rtol=1e-6)
+    assert describe_model(tmp_path / "net.pb").unsupported == ()
+
+
+def test_a_loop_that_is_not_whole(tmp_path: Path) -> None:
+    graph = Writer()
+    graph.node("Enter", [graph.placeholder("x", "float32", [2])], "enter", frame_name="loop")
+    graph.node("Merge", ["enter", "enter"], "merge", N=2)
+    graph.node("LoopCond", ["merge"], "goes_on")
+    graph.node("Switch", ["merge", "goes_on"], "switch")
+    (tmp_path / "net.pb").write_bytes(graph.bytes())
+    with pytest.raises(UnsupportedError, match="Switch: 1 operator 'switch'; it is control flow of TensorFlow 1"):
+        import_model(tmp_path / "net.pb")
 
 
 @pytest.mark.parametrize("last_alone", [False, True])

@@ -26,7 +26,7 @@ _IMAGE = (224, 224)
 """Rows and columns that are tried first for an image."""
 
 _IMAGES = ((256, 256), (48, 320), (32, 320))
-"""Those that are tried last: for networks that halve an image more often, and lines of text, whose height is fixed."""
+"""Rows and columns that are tried last: of networks that halve an image more often, and of lines of text."""
 
 MOST = 128
 """The largest size of the ranges that are suggested."""

@@ -21,6 +21,7 @@ from .read_graph import Function, Node, Ref, read_function, read_nodes, read_ref
 from .read_tensor import onnx_type, read_tensor, shape_of
 from .restore import restored_from
 from .schema import CLASSES
+from .structure_loops import structure_loops
 
 Array = np.ndarray
 
@@ -163,8 +164,8 @@ def _of_saved_model(saved: Any, name: str, variables: Path | None, wanted: str) 
 def _of_graph(
     graph: Any, name: str, producer: str, signature: Any = None, checkpoint: Checkpoint | None = None
 ) -> Model:
-    nodes = read_nodes(graph.node, name)
-    functions = {f.name: f for f in map(read_function, graph.library.function)}
+    nodes, loops = structure_loops(read_nodes(graph.node, name))
+    functions = {f.name: f for f in map(read_function, graph.library.function)} | loops
     if signature is None or not signature.outputs:
         inputs, outputs = _unread(nodes)
     else:

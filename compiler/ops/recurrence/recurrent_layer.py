@@ -52,7 +52,7 @@ ACTIVATIONS: dict[str, Callable[[Expr, float, float], Expr]] = {
 
 
 class Weights(Protocol):
-    """What a layer multiplies its inputs and its states by, of the directions `chosen`."""
+    """The operands that inputs and states are multiplied by, of the directions `chosen`."""
 
     def of_inputs(self, layer: Layer, chosen: Sequence[int]) -> Tensor:
         """W x for all steps: [steps, directions, batch, gates * hidden]."""
