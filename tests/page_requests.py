@@ -31,9 +31,11 @@ def boxes_and_scores() -> onnx.ModelProto:
     return model(nodes, {"x": [1, 1, 2, 4]}, ["boxes", "scores"], {"shape": np.array([1, 2, 4])})
 
 
-def asked(operation: str, page: Any = None, say: Callable[[str], None] = lambda _: None, **request: Any) -> Any:
+def asked(
+    operation: str, page: Any = None, say: Callable[[str], None] = lambda _: None, heap: Any = None, **request: Any
+) -> Any:
     """The answer, which has no files."""
-    text, files = answer(operation, json.dumps(request, default=str), say, page)
+    text, files = answer(operation, json.dumps(request, default=str), say, page, heap)
     assert files == []
     return json.loads(text)
 

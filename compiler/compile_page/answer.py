@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from traceback import walk_tb
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote
 
 from ..answers.formats import DETECTORS, EXAMPLES, answers_of
@@ -17,7 +19,7 @@ from ..bundle.render_snippets import render_page
 from ..driver.build import Built, build_files
 from ..driver.options import Options
 from ..driver.quantization_data import quantization_data
-from ..errors import InternalError
+from ..errors import InputError, InternalError
 from ..frontends.importers import describe_model
 from ..frontends.model_inputs import model_inputs
 from ..generation.decoder import parse_generate
@@ -26,6 +28,7 @@ from ..program.count_products import count_products
 from ..quantization.settings import QuantizeOptions, parse_weights
 from ..sounds.formats import SOUNDS
 from ..system.collector import collect_less_often
+from ..system.watch_limits import OWN, described, excess_of_memory
 from ..text.explain import explain
 
 if TYPE_CHECKING:
@@ -42,27 +45,60 @@ TARGETS = ("webgpu", "webgl")
 collect_less_often()
 
 
-def answer(operation: str, request: str, say: Say, page: Page | None = None) -> tuple[str, Files]:
+class Heap(Protocol):
+    """The interpreter's memory in the page's worker, which only grows: bytes beyond those of its start."""
+
+    def grown(self) -> int: ...
+
+    def limit(self, growth: int) -> None:
+        """Allocations fail that would take more, until this request is answered: in Python by a MemoryError."""
+
+    def refused(self) -> int:
+        """The memory with the last growth, if the limit has refused that; else 0. Lifts the limit."""
+
+
+def answer(
+    operation: str, request: str, say: Say, page: Page | None = None, heap: Heap | None = None
+) -> tuple[str, Files]:
     """The answer to a request and the files that go with it. Where the operation fails the answer has `error`: the
-    message of the command line, and as `kind` whose mistake it was. A search measures on the `page`."""
+    message of the command line, and as `kind` whose mistake it was. A search measures on the `page`. `ended` is there
+    where the worker has to end: that alone gives the memory of its `heap` back."""
     phases = [""]
 
     def phase(name: str) -> None:
         phases.append(name)
         say(name)
 
+    result: Answer
+    files: Files = []
+    refused, memory = 0, None
     try:
         fields = json.loads(request)
+        memory = fields.get("compileMemory")
+        if heap is not None and memory is not None:
+            heap.limit(memory + OWN)
         if operation == "tune" and page is not None:
             from .tune_here import tune_here  # modules that are downloaded for the first search
 
-            return json.dumps(tune_here(fields, options_of(fields), page)), []
-        result, files = _OPERATIONS[operation](fields, phase)
-        return json.dumps(result), files
+            result = tune_here(fields, options_of(fields), page)
+        else:
+            result, files = _OPERATIONS[operation](fields, phase)
     except Exception as error:
         explained = explain(error, phases[-1] or None)
+        if heap is not None and memory is not None and (refused := heap.refused()):
+            explained = InputError(described(excess_of_memory(memory, refused), phases[-1], _innermost(error)))
         kind = "fault" if isinstance(explained, InternalError) else "input"
-        return json.dumps({"error": {"kind": kind, "message": str(explained)}}), []
+        result = {"error": {"kind": kind, "message": str(explained)}}
+    if heap is not None and (refused or heap.grown() > OWN):
+        result["ended"] = True
+    return json.dumps(result), files
+
+
+def _innermost(error: Exception) -> FrameType | None:
+    """The frame that raised the error, or the one from which it was made."""
+    while (cause := error.__cause__ or error.__context__) and isinstance(cause, Exception):
+        error = cause
+    return list(walk_tb(error.__traceback__))[-1][0] if error.__traceback__ else None
 
 
 def _formats(_: Request, __: Say) -> tuple[Answer, Files]:

@@ -29,9 +29,12 @@ STUCK = 0.5
 """Seconds from there until code that is not Python's, which cannot be interrupted, is ended with the process."""
 OWN = 512 * 2**20
 """Bytes that the compiler itself may take besides `--compile-memory`, which estimates by the model's constants."""
+_PROC = Path("/proc")
 _NAMED = ("node", "call", "kernel", "group", "tensor")
 """Variables of the compiler's functions whose value has a name that says where it is in the model."""
 
+Excess = tuple[str, str]
+"""Which limit is exceeded, and what to do."""
 _Handler = Callable[[int, FrameType | None], object] | int | None
 
 
@@ -50,7 +53,8 @@ def within(
     grow by more than so many bytes; None: no limit. The message says the phase, and the node that was at work.
 
     `end` is called with the message where the block cannot be interrupted, and has to end the process; without it the
-    error comes when that code has returned. Memory is seen on Linux alone.
+    error comes when that code has returned. Where there is no /proc, memory is that of this process alone, and counts
+    where it grows beyond the largest that it was before; on Windows it is not seen.
     """
     if (seconds is None and memory is None) or sys.platform == "emscripten":
         yield
@@ -114,8 +118,7 @@ class _Watch:
     def _watch(self) -> None:
         while not self._over.wait(INTERVAL):
             if (exceeded := self._exceeded()) is not None:
-                at = _node_of(sys._current_frames().get(self._thread))
-                self.message = f"{exceeded[0]}; it was at {self._phase()}{at}: {exceeded[1]}"
+                self.message = described(exceeded, self._phase(), sys._current_frames().get(self._thread))
                 self._raise()
                 while not self._over.wait(AGAIN):
                     self._raise()
@@ -125,19 +128,14 @@ class _Watch:
                                 self._end(self.message)
                 return
 
-    def _exceeded(self) -> tuple[str, str] | None:
-        """The limit that is exceeded, and what to do; None where none is."""
+    def _exceeded(self) -> Excess | None:
         if self._seconds is not None and time.monotonic() - self._started > self._seconds:
             return (
                 f"--max-seconds {self._seconds:g}: compiling took longer",
                 "allow more, or give the model smaller or fixed sizes (in Python: max_seconds)",
             )
         if self._memory is not None and (grown := resident() - self._before) > self._memory + OWN:
-            return (
-                f"--compile-memory {format_size(self._memory)}: compiling took {format_size(grown)}, and "
-                f"{format_size(OWN)} more than the limit are the compiler's own",
-                "allow more, or give the model smaller or fixed sizes (in Python: compile_memory)",
-            )
+            return excess_of_memory(self._memory, grown)
         return None
 
     def _raise(self) -> None:
@@ -148,6 +146,20 @@ class _Watch:
                 signal.pthread_kill(self._thread, self._signal)
             else:
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), ctypes.py_object(Exceeded))
+
+
+def excess_of_memory(memory: int, grown: int) -> Excess:
+    """For a process that has grown by so many bytes, where the limit is `memory`."""
+    return (
+        f"--compile-memory {format_size(memory)}: compiling took {format_size(grown)}, and "
+        f"{format_size(OWN)} more than the limit are the compiler's own",
+        "allow more, or give the model smaller or fixed sizes (in Python: compile_memory)",
+    )
+
+
+def described(excess: Excess, phase: str, frame: FrameType | None) -> str:
+    """The error message, which names the node at which `frame` or a caller of its is at work."""
+    return f"{excess[0]}; it was at {phase}{_node_of(frame)}: {excess[1]}"
 
 
 def _free_signal() -> int | None:
@@ -175,13 +187,23 @@ def _node_of(frame: FrameType | None) -> str:
 
 
 def resident() -> int:
-    """Bytes of memory that this process and those that it started hold; 0 where the system does not say."""
+    """Bytes of memory that this process and those that it started hold; without Linux's /proc the most that this
+    process has held, and 0 on Windows."""
     try:
-        own = Path("/proc/self")
+        own = _PROC / "self"
         started = [pid for task in (own / "task").iterdir() for pid in (task / "children").read_text().split()]
-        return sum(_resident(folder) for folder in (own, *(Path("/proc") / pid for pid in started)))
+        return sum(_resident(folder) for folder in (own, *(_PROC / pid for pid in started)))
     except OSError:
+        return _peak()
+
+
+def _peak() -> int:
+    try:
+        import resource  # which Windows lacks
+    except ImportError:
         return 0
+    # getrusage(2): kilobytes, but bytes on macOS.
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def _resident(folder: Path) -> int:

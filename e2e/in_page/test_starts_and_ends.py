@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+import shutil
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
 from digits import MODEL as DIGITS
+from hostile_models import HOSTILE
 from onnx import TensorProto, helper, numpy_helper
-from page_compiler import CSP, choose, compile_chosen
+from page_compiler import CSP, HEADERS, choose, compile_chosen, open_compiler_page
 from playwright.sync_api import Page
 from server import Fault, Site, serve
 
@@ -55,6 +58,51 @@ def test_limits_end_the_worker_and_the_next_call_starts_anew(opened: Page, small
     assert "--compile-memory allows 976.6 KiB" in memory["message"]
     choose(opened, small)
     assert compile_chosen(opened, {"targets": ["webgl"], "maxSeconds": 600})["value"] > 3
+
+
+def with_text(model: Path, size: int, out: Path) -> Path:
+    """The model with a description of so many bytes, which no estimate of its constants counts."""
+    proto = onnx.load(model)
+    proto.doc_string = "x" * size
+    onnx.save(proto, out)
+    return out
+
+
+def test_memory_is_given_back_by_ending_the_worker(opened: Page, small: Path, tmp_path: Path) -> None:
+    choose(opened, with_text(small, 200 * 2**20, tmp_path / "text.onnx"))
+    more = compile_chosen(opened, {"targets": ["webgl"], "compileMemory": 10**6})
+    assert (more["name"], more["kind"]) == ("CompileError", "input")
+    expected = r"--compile-memory 976\.6 KiB: compiling took \d{3}(\.\d)? MiB, and 512 MiB more .*; it was at import: allow"
+    assert re.match(expected, more["message"])
+    choose(opened, small)
+    heap = compile_chosen(opened, {"targets": ["webgl"], "compileMemory": 10**6}, "[made.report.heapBytes]")
+    assert heap["value"][0] < 2**27
+
+
+@pytest.fixture(scope="module")
+def narrow(site_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The compiler without half a GiB of its own, so that small models exceed a limit."""
+    folder = tmp_path_factory.mktemp("narrow") / "site"
+    shutil.copytree(site_folder, folder)
+    worker = folder / "compile/worker.js"
+    script = worker.read_text()
+    assert script.count("started + growth") == 1
+    worker.write_text(script.replace("started + growth", "started + growth - 2 ** 29"))
+    with serve(folder, headers=HEADERS) as served:
+        yield served
+
+
+@pytest.mark.fresh_page
+def test_the_limit_of_memory_holds_for_every_part_of_the_compiler(page: Page, narrow: Site, tmp_path: Path) -> None:
+    """Functions that multiply, in code that is not Python's, and loops whose iterations are added one by one, so deep
+    that the interpreter does not survive the error."""
+    open_compiler_page(page, narrow)
+    for name in ("inlined", "unrolled"):
+        onnx.save(HOSTILE[name](), tmp_path / f"{name}.onnx")
+        choose(page, tmp_path / f"{name}.onnx")
+        ended = compile_chosen(page, {"compileMemory": 8 * 2**20})
+        assert (ended["name"], ended["kind"]) == ("CompileError", "input"), ended
+        assert re.match("--compile-memory .*: compiling took ", ended["message"])
 
 
 def test_an_aborted_or_closed_call_ends_whenever_that_is(opened: Page, small: Path) -> None:

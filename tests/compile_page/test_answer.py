@@ -6,7 +6,9 @@ import io
 import json
 import zipfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from hashlib import sha256
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +21,10 @@ from page_requests import SHADERS, SHAPES, asked, boxes_and_scores, compiled, me
 from webnn_compile.answers.formats import DETECTORS
 from webnn_compile.compile_page import answer as module
 from webnn_compile.compile_page.answer import TARGETS, answer
+from webnn_compile.errors import InputError
 from webnn_compile.pictures.formats import PICTURES
 from webnn_compile.sounds.formats import SOUNDS
+from webnn_compile.system.watch_limits import OWN
 
 
 def test_describe(path: Path) -> None:
@@ -296,6 +300,55 @@ def test_too_little_memory_is_not(path: Path, monkeypatch: pytest.MonkeyPatch) -
     error = asked("compile", model=path)["error"]
     assert error["kind"] == "input"
     assert "lacks the memory for this model (phase: optimise); give it smaller shapes" in error["message"]
+
+
+@dataclass
+class Heap:
+    """A memory that has grown by so many bytes, in which the next allocation fails beyond the limit."""
+
+    size: int
+    most: float = inf
+
+    def grown(self) -> int:
+        return self.size
+
+    def limit(self, growth: int) -> None:
+        self.most = growth
+
+    def refused(self) -> int:
+        return self.size if self.size > self.most else 0
+
+
+@pytest.mark.parametrize("failure", [MemoryError(), InputError("memory runs out while constants are folded")])
+def test_memory_beyond_the_limit_is_the_error_of_the_command_line(
+    failure: Exception, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fill(node: onnx.NodeProto) -> None:
+        raise MemoryError
+
+    def build(_: Path, __: Any, say: Callable[[str], None]) -> None:
+        say("import")
+        try:
+            fill(node("Expand", [], [], "big"))
+        except MemoryError:
+            raise failure from None
+
+    monkeypatch.setattr(module, "build_files", build)
+    found = asked("compile", heap=Heap(OWN + 2**20 + 1), model=path, compileMemory=2**20)
+    assert found["ended"]
+    assert found["error"] == {
+        "kind": "input",
+        "message": "--compile-memory 1 MiB: compiling took 513 MiB, and 512 MiB more than the limit are the compiler's "
+        "own; it was at import (node 'big'): allow more, or give the model smaller or fixed sizes (in Python: "
+        "compile_memory)",
+    }
+    within = asked("compile", heap=Heap(OWN + 2**20), model=path, compileMemory=2**20)
+    assert "--compile-memory" not in within["error"]["message"]
+
+
+def test_a_worker_that_has_grown_much_ends_after_its_answer(path: Path) -> None:
+    assert "ended" not in asked("describe", heap=Heap(OWN), model=path)
+    assert asked("describe", heap=Heap(OWN + 1), model=path)["ended"]
 
 
 def test_a_request_that_nobody_makes() -> None:

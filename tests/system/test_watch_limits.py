@@ -1,4 +1,4 @@
-"""Limits on a compilation as a whole: time and memory of whatever it does."""
+"""A limit on the time of a compilation as a whole, whatever it does."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import onnx
 import pytest
 import webnn_compile
-from onnx import TensorProto, helper
-from onnx_models import model, node
+from hostile_models import DIMS, HOSTILE
 from webnn_compile.errors import InputError
 from webnn_compile.system import watch_limits
-from webnn_compile.system.watch_limits import Exceeded, resident, within
+from webnn_compile.system.watch_limits import Exceeded, within
 
 COMMAND = str(Path(sys.executable).with_name("webnn-compile"))
 MOST = 2.0
@@ -187,37 +185,6 @@ def test_an_error_of_its_own_stays() -> None:
         raise KeyError
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is seen on Linux alone")
-def test_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch_limits, "OWN", 2**20)
-    with pytest.raises(
-        InputError, match=r"--compile-memory 16 MiB: compiling took .* was at fill \(node 'big', Fill\)"
-    ):
-        fill(type("Node", (), {"name": "big", "op": "Fill"})())
-
-
-def fill(node: object) -> None:
-    with within(None, 16 * 2**20, lambda: "fill"):
-        held = []
-        for _ in range(4000):
-            held.append(np.ones(2**17))
-            time.sleep(0.001)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is seen on Linux alone")
-def test_memory_of_processes_that_it_starts() -> None:
-    before = resident()
-    script = "a = bytearray(64 << 20); print('held', flush=True); input()"
-    with subprocess.Popen(
-        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as other:
-        assert other.stdout is not None
-        other.stdout.readline()
-        grown = resident() - before
-        other.kill()
-    assert grown >= 64 << 20
-
-
 def test_what_cannot_be_interrupted_ends_the_process() -> None:
     """Code that is not Python's and takes no signal: the function that ends the process is called, once."""
     script = """
@@ -236,58 +203,6 @@ with within(0.2, None, lambda: 'dots', end):
     assert time.monotonic() - start < 0.2 + MOST + START
 
 
-def chain(count: int) -> onnx.ModelProto:
-    """So many products, no two alike: minutes of work."""
-    sizes = [4 + i * 37 % 61 for i in range(count + 1)]
-    weights = {f"w{i}": np.ones((sizes[i], sizes[i + 1]), np.float32) for i in range(count)}
-    nodes = [node("MatMul", [f"v{i}", f"w{i}"], [f"v{i + 1}"], f"product{i}") for i in range(count)]
-    return model(nodes, {"v0": [3, sizes[0]]}, [f"v{count}"], weights)
-
-
-def folded() -> onnx.ModelProto:
-    """A minute of NumPy, to fold."""
-    one = helper.make_tensor("value", TensorProto.FLOAT, [1], [1.5])
-    nodes = [node("ConstantOfShape", ["s"], ["c0"], "fill", value=one)]
-    nodes += [node("MatMul", ["c0", f"c{i}"], [f"c{i + 1}"], f"product{i}") for i in range(40)]
-    nodes += [node("Add", ["x", "c40"], ["y"])]
-    return model(nodes, {"x": [1400, 1400]}, ["y"], {"s": np.asarray([1400, 1400])})
-
-
-def varying() -> onnx.ModelProto:
-    """A long chain of sizes that each run decides."""
-    nodes, constants = [], {"two": np.asarray([2]), "zero": np.asarray([0]), "seven": np.asarray([7])}
-    for i in range(3000):
-        nodes += [node("Shape", [f"v{i}"], [f"s{i}"]), node("Mod", [f"s{i}", "seven"], [f"m{i}"])]
-        nodes += [
-            node("Sub", [f"s{i}", f"m{i}"], [f"e{i}"]),
-            node("Slice", [f"v{i}", "zero", f"e{i}", "zero"], [f"t{i}"]),
-        ]
-        nodes += [node("Concat", [f"t{i}", f"v{i}"], [f"v{i + 1}"], axis=0)]
-    return model(nodes, {"v0": ["N"]}, ["v3000"], constants)
-
-
-def unrolled() -> onnx.ModelProto:
-    """A loop whose state grows in each iteration: a second or two."""
-    nodes = [node("Concat", ["a", "a0"], ["b"], axis=0), node("Identity", ["go"], ["on"])]
-    info = helper.make_tensor_value_info
-    inputs = [info("i", TensorProto.INT64, []), info("go", TensorProto.BOOL, []), info("a", TensorProto.FLOAT, None)]
-    outputs = [info("on", TensorProto.BOOL, []), info("b", TensorProto.FLOAT, None)]
-    nodes.insert(0, node("Slice", ["x", "zero", "one"], ["a0"]))
-    body = helper.make_graph(nodes, "body", inputs, outputs)
-    loop = node("Loop", ["count", "", "x"], ["y"], "loop", body=body)
-    constants = {"count": np.asarray(4000), "zero": np.asarray([0]), "one": np.asarray([1])}
-    return model([loop], {"x": [3]}, ["y"], constants)
-
-
-def many_rows() -> onnx.ModelProto:
-    """A sequence of them: a second."""
-    nodes = [node("SplitToSequence", ["x"], ["s"], axis=0, keepdims=1), node("SequenceAt", ["s", "k"], ["y"])]
-    return model(nodes, {"x": [50_000]}, ["y"], {"k": np.asarray(17)})
-
-
-HOSTILE = {"chain": lambda: chain(4000), "folded": folded, "varying": varying, "unrolled": unrolled, "rows": many_rows}
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("hostile")
@@ -299,8 +214,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_model_that_takes_longer(folder: Path, tmp_path: Path, name: str) -> None:
     command = [COMMAND, folder / f"{name}.onnx", "--out", tmp_path / "out", "--max-seconds", "0.2", "--no-cache"]
-    if name == "varying":
-        command += ["--dim", "N=8..300"]
+    if name in DIMS:
+        command += ["--dim", "N={}..{}".format(*DIMS[name])]
     start = time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True)
     assert time.monotonic() - start < 0.2 + MOST + START
@@ -312,10 +227,15 @@ def test_a_model_that_takes_longer(folder: Path, tmp_path: Path, name: str) -> N
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_call_of_python(folder: Path) -> None:
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_call_of_python(folder: Path, name: str) -> None:
+    sizes = {"N": DIMS[name]} if name in DIMS else None
     start = time.monotonic()
-    with pytest.raises(InputError, match="--max-seconds 1: compiling took longer"):
-        webnn_compile.compile(folder / "chain.onnx", max_seconds=1, cache=False)
-    assert time.monotonic() - start < 1 + MOST + START
+    with pytest.raises(InputError, match=r"--max-seconds 0\.2: compiling took longer; it was at "):
+        webnn_compile.compile(folder / f"{name}.onnx", dims=sizes, max_seconds=0.2, cache=False)
+    assert time.monotonic() - start < 0.2 + MOST + START
+
+
+def test_a_bundle_of_python(folder: Path) -> None:
     with pytest.raises(InputError, match="--max-seconds 1: compiling took longer"):
         webnn_compile.build_bundle(folder / "chain.onnx", max_seconds=1, cache=False)

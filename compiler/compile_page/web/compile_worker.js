@@ -5,7 +5,7 @@ import { CompileError } from './compile_error.js';
 
 /** @typedef {import('./types.js').Progress} Progress */
 /** @typedef {[string, Blob | Uint8Array][]} Files */
-/** @typedef {{ result: any, files: [string, Uint8Array<ArrayBuffer>][] }} Answer */
+/** @typedef {{ result: any, files: [string, Uint8Array<ArrayBuffer>][], ended?: boolean }} Answer `ended`: the worker is to end */
 /**
  * @typedef {object} Call
  * @property {string} op
@@ -129,11 +129,14 @@ export class CompileWorker {
       event.preventDefault();
       if (worker === this.#worker) this.#die(event.message ?? 'its script cannot be loaded');
     };
-    worker.onmessage = ({ data: { id, progress, died, result, files } }) => {
+    worker.onmessage = ({ data: { id, progress, died, ...answer } }) => {
       if (worker !== this.#worker || id !== this.#current?.id) return;
       if (progress) this.#current?.onProgress?.(progress);
       else if (died !== undefined) this.#die(died);
-      else this.#settle()?.resolve({ result, files });
+      else {
+        this.#settle()?.resolve(answer);
+        if (answer.ended) this.#end();
+      }
     };
     try {
       await this.#post({ op: 'start', onProgress, signal });
@@ -183,7 +186,7 @@ export class CompileWorker {
     return current;
   }
 
-  /** @param {any} reason that of the call under way */
+  /** @param {any} [reason] that of the call under way */
   #end(reason) {
     this.#worker?.terminate();
     this.#worker = this.#started = undefined;

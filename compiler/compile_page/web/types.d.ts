@@ -94,7 +94,10 @@ export interface CompileOptions extends Common {
   records?: string;
   /** The worker is ended after so many seconds of this call, with a CompileError of kind 'input'; the next call starts another. */
   maxSeconds?: number;
-  /** Bytes that compiling may take, by estimate, as --compile-memory; a heap of WebAssembly has 4 GiB at most. */
+  /**
+   * Bytes that compiling may take, as --compile-memory: by estimate, and as the worker's memory grows, with 512 MiB besides for the
+   * compiler itself. Beyond them the worker is ended as by `maxSeconds`. WebAssembly has 4 GiB at most.
+   */
   compileMemory?: number;
   onProgress?: (progress: Progress) => void;
 }

@@ -1,11 +1,12 @@
 // The compiler's worker: Python in WebAssembly. Requests come by message, one at a time.
 
 import { fetchKept, keepList, readList } from './kept_files.js';
+import { liftLimit, limitHeap, refusedHeap } from './limit_heap.js';
 import { createCaller } from './page_calls.js';
 
 /** @typedef {[string, Blob | Uint8Array][]} Files */
 /** @typedef {{ id: number, op: string, request: any, files: Files, line?: import('./page_calls.js').Line }} Call */
-/** @typedef {{ result: any, files: [string, Uint8Array<ArrayBuffer>][] }} Answer */
+/** @typedef {import('./compile_worker.js').Answer} Answer */
 
 const FOLDER = new URL('./', import.meta.url).href;
 /** Prefix of the interpreter's files in the list. */
@@ -28,6 +29,8 @@ const FORMATS = [
 let python;
 /** @type {any} Python's function of that name */
 let answer;
+/** The bytes of the interpreter's memory when it has started. */
+let started = 0;
 /** @type {import('./kept_files.js').Listed[]} */
 let listed = [];
 /** @type {Map<string, Promise<void>>} modules that few calls need, by their archives */
@@ -35,15 +38,27 @@ const later = new Map();
 
 self.onmessage = async ({ data }) => {
   const { id } = data;
+  limitHeap(Infinity);
   try {
-    const { result, files } = data.op === 'start' ? await start(id) : await carryOut(data);
-    self.postMessage({ id, result, files }, { transfer: files.map(([, bytes]) => bytes.buffer) });
+    const { files, ...rest } = data.op === 'start' ? await start(id) : await carryOut(data);
+    self.postMessage({ id, files, ...rest }, { transfer: files.map(([, bytes]) => bytes.buffer) });
   } catch (error) {
     // Errors of Python's are answers. What comes here has left the interpreter in an unknown state.
-    self.postMessage({ id, died: String(/** @type {any} */ (error)?.message ?? error) });
+    const died = String(/** @type {any} */ (error)?.message ?? error);
+    self.postMessage(refusedHeap() ? { id, ...tooLarge(data.request.compileMemory) } : { id, died });
     self.close();
   }
 };
+
+/**
+ * The answer where the interpreter does not survive an allocation that the limit of memory refuses.
+ * @param {number} compileMemory
+ * @returns {Answer}
+ */
+function tooLarge(compileMemory) {
+  const message = `--compile-memory ${compileMemory} bytes: compiling took more; allow more, or give the model smaller or fixed sizes`;
+  return { result: { error: { kind: 'input', message } }, files: [], ended: true };
+}
 
 /**
  * @param {number} id
@@ -73,7 +88,8 @@ async function start(id) {
   python.FS.mkdirTree(FILES);
   answer = python.runPython('from webnn_compile.compile_page.answer import answer; answer');
   await keepList(listed);
-  return { result: { heapBytes: heap() }, files: [] };
+  started = heap();
+  return { result: { heapBytes: started }, files: [] };
 }
 
 /**
@@ -205,7 +221,8 @@ const read = async (content) => (content instanceof Uint8Array ? content : new U
  */
 async function runOperation(id, op, request, line) {
   const say = (/** @type {string} */ phase) => self.postMessage({ id, progress: { phase } });
-  const proxy = answer(op, JSON.stringify(request), say, line ? createPage(line) : undefined);
+  const proxy = answer(op, JSON.stringify(request), say, line ? createPage(line) : undefined, HEAP);
+  liftLimit();
   const [text, proxies] = proxy;
   const files = [];
   for (const [name, data] of proxies) {
@@ -216,8 +233,20 @@ async function runOperation(id, op, request, line) {
   }
   proxies.destroy();
   proxy.destroy();
-  return { result: { ...JSON.parse(text), heapBytes: heap() }, files };
+  const { ended, ...result } = JSON.parse(text);
+  return { result: { ...result, heapBytes: heap() }, files, ended };
 }
+
+/** The interpreter's memory as Python sees it, in bytes beyond those of the start. */
+const HEAP = {
+  grown: () => heap() - started,
+  /** @param {number} growth */
+  limit: (growth) => limitHeap(started + growth),
+  refused() {
+    liftLimit();
+    return Math.max(refusedHeap() - started, 0);
+  },
+};
 
 /**
  * The page as Python calls it.
