@@ -57,6 +57,40 @@ def test_calls_in_a_branch_count() -> None:
         import_model(proto)
 
 
+def with_constant(where: str) -> onnx.ModelProto:
+    """64 copies of a constant of a MiB once functions are inlined: of a node, or of an attribute of the first call."""
+    constant = onnx.numpy_helper.from_array(np.ones(2**18, np.float32), "k")
+    value = node("Constant", [], ["k"], **({"value": constant} if where == "node" else {}))
+    if where != "node":
+        refers = onnx.AttributeProto(name="value", ref_attr_name="big", type=onnx.AttributeProto.TENSOR)
+        value.attribute.append(refers)
+    proto = with_functions([*doubling(6), [value, node("ReduceMax", ["k"], ["m"]), node("Add", ["a", "m"], ["b"])]])
+    del proto.functions[5].node[:]
+    proto.functions[5].node.extend([call(6, "a", "t"), call(6, "t", "b")])
+    if where == "node":
+        return proto
+    passed = onnx.AttributeProto(name="big", ref_attr_name="big", type=onnx.AttributeProto.TENSOR)
+    for function in proto.functions:
+        function.attribute.append("big")
+        for n in function.node:
+            n.attribute.extend([passed] if n.domain == "my" else [])
+    proto.graph.node[0].attribute.append(helper.make_attribute("big", constant))
+    return proto
+
+
+@pytest.mark.parametrize("where", ["node", "attribute"])
+def test_what_inlining_copies_is_counted_before(where: str) -> None:
+    """ONNX's inliner copies all of it in one call, which nothing interrupts."""
+    proto = with_constant(where)
+    assert onnx.inliner.inline_local_functions(proto).ByteSize() > 64 * 2**20
+    expected = (
+        r"what functions become once inlined, most of it by F0 \(node 'root'\), takes 64 MiB, which makes .* of "
+        r"constants, and --compile-memory allows 60 MiB"
+    )
+    with pytest.raises(InputError, match=expected):
+        import_model(proto, memory=CompileMemory(60 * 2**20))
+
+
 @pytest.mark.parametrize(
     "bodies",
     [
