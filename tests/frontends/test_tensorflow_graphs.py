@@ -293,6 +293,68 @@ def test_lists_in_a_loop_of_tensorflow_1(tmp_path: Path) -> None:
     assert describe_model(tmp_path / "net.pb").unsupported == ()
 
 
+def test_conditions_of_tensorflow_1(tmp_path: Path) -> None:
+    """One in another, which takes a value of both branches: below zero -x, to ten x * x, else 7."""
+    graph = Writer()
+    x = graph.placeholder("x", "float32", [])
+    zero, ten = graph.constant(0.0, "zero"), graph.constant(10.0, "ten")
+    graph.node("Identity", [graph.node("Less", [x, zero], "below", T=REAL)], "pred", T=Type("bool"))
+    graph.node("Switch", ["pred", "pred"], "pivot")
+    graph.node("Identity", ["pivot:1"], "switch_t", T=Type("bool"))
+    graph.node("Neg", [graph.node("Switch", [x, "pred"], "x_outer") + ":1"], "negative", T=REAL)
+    graph.node("Switch", [ten, "pred"], "ten_outer")
+    graph.node("Less", ["x_outer", "ten_outer"], "small", T=REAL)
+    graph.node("Switch", ["x_outer", "small"], "x_inner")
+    graph.node("Square", ["x_inner:1"], "square", T=REAL)
+    seven = graph.constant(7.0, "seven")
+    graph.node("Merge", [seven, "square"], "inner", N=2)
+    graph.node("Merge", ["inner", "negative"], "outer", N=2)
+    graph.node("Identity", ["outer"], "y", T=REAL)
+    (tmp_path / "net.pb").write_bytes(graph.bytes())
+    model = webnn_compile.compile(tmp_path / "net.pb")
+    for given, want in ((-3, 3), (4, 16), (11, 7)):
+        assert model.run({"x": np.asarray(given, np.float32)}) == {"y": want}
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_a_condition_that_is_known_leaves_one_branch(training: bool, tmp_path: Path) -> None:
+    """As networks of TensorFlow 1 have it that normalise by the batch where they are trained."""
+    graph = Writer()
+    graph.placeholder("x", "float32", [2])
+    default = graph.constant(np.asarray(training), "default")
+    graph.node("PlaceholderWithDefault", [default], "training", dtype=Type("bool"))
+    graph.node("Switch", ["x", "training"], "switch")
+    graph.node("Neg", ["switch:1"], "trained", T=REAL)
+    graph.node("Exp", ["switch"], "used", T=REAL)
+    graph.node("Identity", [graph.node("Merge", ["used", "trained"], "merge", N=2)], "y", T=REAL)
+    (tmp_path / "net.pb").write_bytes(graph.bytes())
+    kinds = {n.op for n in import_model(tmp_path / "net.pb").nodes}
+    assert kinds - {"Identity"} == ({"Neg"} if training else {"Exp"})
+
+
+def test_a_condition_in_a_loop_of_tensorflow_1(tmp_path: Path) -> None:
+    """Steps of Collatz's sequence: n is halved, or tripled and increased."""
+    graph, number = Writer(), Type("int32")
+    n = graph.placeholder("n", "int32", [])
+    zero, one, two, three = (graph.constant(k, f"n{k}", "int32") for k in (0, 1, 2, 3))
+    loop = Frame(graph, "steps")
+    count, value = loop.variable(zero), loop.variable(n)
+    graph.node("Less", [loop.same(one), value], "more", T=number)
+    count_now, value_now = loop.goes_on("more", [count, value])
+    one_inside, two_inside, three_inside = (loop.same(k) for k in (one, two, three))
+    graph.node("FloorMod", [value_now, two_inside], "rest", T=number)
+    graph.node("Equal", ["rest", one_inside], "odd", T=number)
+    for name, read in (("v", value_now), ("one", one_inside), ("two", two_inside), ("three", three_inside)):
+        graph.node("Switch", [read, "odd"], name, T=number)
+    graph.node("FloorDiv", ["v", "two"], "half", T=number)
+    graph.node("AddV2", [graph.node("Mul", ["v:1", "three:1"], "tripled", T=number), "one:1"], "grown", T=number)
+    loop.next(value, graph.node("Merge", ["half", "grown"], "next", N=2))
+    steps = loop.next(count, graph.node("AddV2", [count_now, one_inside], "counted", T=number))
+    graph.node("Identity", [steps], "y", T=number)
+    (tmp_path / "net.pb").write_bytes(graph.bytes())
+    assert webnn_compile.compile(tmp_path / "net.pb").run({"n": np.asarray(6, np.int32)})["y"] == 8
+
+
 def test_a_loop_that_is_not_whole(tmp_path: Path) -> None:
     graph = Writer()
     graph.node("Enter", [graph.placeholder("x", "float32", [2])], "enter", frame_name="loop")

@@ -21,7 +21,8 @@ from .read_graph import Function, Node, Ref, read_function, read_nodes, read_ref
 from .read_tensor import onnx_type, read_tensor, shape_of
 from .restore import restored_from
 from .schema import CLASSES
-from .structure_loops import structure_loops
+from .structure_conditions import structure_conditions
+from .structure_loops import Nodes, structure_loops
 
 Array = np.ndarray
 
@@ -164,8 +165,8 @@ def _of_saved_model(saved: Any, name: str, variables: Path | None, wanted: str) 
 def _of_graph(
     graph: Any, name: str, producer: str, signature: Any = None, checkpoint: Checkpoint | None = None
 ) -> Model:
-    nodes, loops = structure_loops(read_nodes(graph.node, name))
-    functions = {f.name: f for f in map(read_function, graph.library.function)} | loops
+    nodes, branches, loops = _structured(read_nodes(graph.node, name))
+    functions = {f.name: f for f in map(read_function, graph.library.function)} | loops | branches
     if signature is None or not signature.outputs:
         inputs, outputs = _unread(nodes)
     else:
@@ -180,6 +181,17 @@ def _of_graph(
     return Model(
         name, producer, main, functions, tuple(inputs), tuple(outputs), checkpoint or Checkpoint(None, name), variables
     )
+
+
+def _structured(nodes: Mapping[str, Node]) -> tuple[Nodes, dict[str, Function], dict[str, Function]]:
+    """The nodes with If and While in place of the control flow of TensorFlow 1; the functions of these."""
+    outside, loops = structure_loops(nodes)
+    main, branches = structure_conditions(outside)
+    for loop in loops.values():
+        own, inside = structure_conditions(loop.nodes, loop.name)
+        loops[loop.name] = replace(loop, nodes=own)
+        branches |= inside
+    return main, branches, loops
 
 
 def _ordered(ports: Mapping[str, Any], nodes: Mapping[str, Node]) -> list[str]:

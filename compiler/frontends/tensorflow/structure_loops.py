@@ -41,11 +41,11 @@ def structure_loops(nodes: Mapping[str, Node]) -> tuple[Nodes, dict[str, Functio
         condition, body = _functions(result, inner)
         functions |= {f.name: f for f in (condition, body)}
         _replace(result, inner, condition, body)
-    return _without_readers(result, nodes.keys() - result.keys()), functions
+    return without_readers(result, nodes.keys() - result.keys()), functions
 
 
-def _without_readers(nodes: Nodes, removed: Iterable[str]) -> Nodes:
-    """The nodes without those that need what is `removed`: they are in a loop, whose functions have them."""
+def without_readers(nodes: Nodes, removed: Iterable[str]) -> Nodes:
+    """The nodes without those that need what is `removed`: functions of loops and branches have them."""
     readers: dict[str, list[str]] = {}
     for node in nodes.values():
         for name, _ in node.inputs:
@@ -95,10 +95,10 @@ def _is_innermost(nodes: Mapping[str, Node], frame: _Frame) -> bool:
     """Whether its iterations need no other loop that is not structured yet."""
     stops = {n.name for n in (*frame.merges, *frame.entered, *frame.switches)}
     results = [frame.condition.inputs[0], *(n.inputs[0] for n in frame.next)]
-    return all(n.op not in ("Exit", "Enter") for n in _needed(nodes, results, stops))
+    return all(n.op not in ("Exit", "Enter") for n in needed(nodes, results, stops))
 
 
-def _needed(nodes: Mapping[str, Node], results: Sequence[Ref], stops: set[str]) -> Iterator[Node]:
+def needed(nodes: Mapping[str, Node], results: Sequence[Ref], stops: set[str]) -> Iterator[Node]:
     """The nodes that results need, without those of `stops` and what is before these."""
     seen, waiting = set(stops), [ref[0] for ref in results]
     while waiting:
@@ -115,7 +115,7 @@ def _functions(nodes: Mapping[str, Node], frame: _Frame) -> tuple[Function, Func
     given = {(s.name, 1): (origin(nodes, s.inputs[0])[0], 0) for s in frame.switches}
 
     def function(what: str, results: Sequence[Ref]) -> Function:
-        found = _needed(nodes, [given.get(r, r) for r in results], {*arguments, *(s.name for s in frame.switches)})
+        found = needed(nodes, [given.get(r, r) for r in results], {*arguments, *(s.name for s in frame.switches)})
         own = {n.name: replace(n, inputs=tuple(given.get(r, r) for r in n.inputs)) for n in found}
         return Function(f"{frame.condition.name}/{what}", arguments, own, tuple(given.get(r, r) for r in results))
 
