@@ -212,6 +212,6 @@ def test_a_device_that_is_lost_again_and_again(
 ) -> None:
     """The next backend takes its place."""
     call = {"webgpu": "GPUDevice.createBuffer", "webgl": "WebGL2RenderingContext.framebufferTextureLayer"}[backend]
-    got = attempt(opened, "loss", {}, call=call, times=1000)
+    got = attempt(opened, "loss", {}, call=call, times=10**6)
     assert got["info"]["backend"] != backend
     assert agree(got["found"][0]["value"], reference(opened)[0], case[1])

@@ -18,6 +18,7 @@ from check_pages import Seen, check_pages, need_axe
 from compiled import ROOT, shared_file
 from devices import need_backend
 from documentation import blocks
+from made_once import made_once
 from onnx_models import model, node
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
@@ -105,7 +106,11 @@ def build(*options: str | Path, cwd: Path | None = None) -> subprocess.Completed
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site of docs/demo.md, with small models, for two backends."""
-    work = tmp_path_factory.mktemp("demo-site")
+    return made_once(tmp_path_factory, "demo-site", make)
+
+
+def make(work: Path) -> None:
+    work.mkdir()
     for name, made in {"resnet18": classifier(), "ultraface": finder(), "superres": enlarger()}.items():
         onnx.save(made, work / f"{name}.onnx")
     (work / "labels.txt").write_text("red\ngreen\nblue\n")
@@ -120,7 +125,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = build(*options, "--compile-page", "compile", "--samples", "pictures", "--targets", "webgl,wasm", cwd=work)
     assert done.returncode == 0, done.stderr
     Image.new("RGB", (64, 48), (20, 200, 40)).save(work / "green.png")
-    return work
 
 
 @pytest.fixture(scope="module")
@@ -154,14 +158,14 @@ def pixel(page: Page, canvas: str, x: int, y: int) -> list[int]:
 
 
 @pytest.mark.fresh_page
-def test_photographs(quiet: Page, site: Site, folder: Path) -> None:
+def test_photographs(quiet: Page, site: Site, folder: Path, tmp_path: Path) -> None:
     choose(quiet, site, "photographs.html", folder / "green.png")
     assert quiet.inner_text("#result").startswith("green (")
     assert quiet.locator("#bars li:visible b").all_inner_texts() == ["green", "blue", "red"]
     assert pixel(quiet, "#picture", 5, 5) == [20, 200, 40]
 
-    (folder / "no.png").write_text("no picture")
-    quiet.set_input_files("#source input", folder / "no.png")
+    (tmp_path / "no.png").write_text("no picture")
+    quiet.set_input_files("#source input", tmp_path / "no.png")
     expect(quiet.locator("#status")).to_contain_text("cannot read no.png as a picture")
 
     quiet.evaluate(DROP, "rgb(200, 20, 30)")

@@ -19,6 +19,7 @@ import pytest
 from cli.command import printed_until
 from documentation import Block, blocks
 from documented_models import classifier
+from made_once import made_once
 from PIL import Image
 from playwright.sync_api import Page
 
@@ -44,25 +45,32 @@ def call(*command: str | Path, cwd: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built from a copy: what earlier builds left in the working tree must not find its way in."""
-    source = tmp_path_factory.mktemp("source")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With the wheel, and a virtual environment that has it and what it depends on, nothing else."""
+    return made_once(tmp_path_factory, "wheel", install)
+
+
+def install(folder: Path) -> None:
+    """Builds from a copy: what earlier builds left in the working tree must not find its way in."""
+    source = folder / "source"
     for name in ("compiler", "rpc", "runtime-js"):
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
-    call(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", source / "dist", ".", cwd=source)
-    (built,) = (source / "dist").glob("*.whl")
+    call(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ".", cwd=source)
+    call("bash", "-ec", INSTALL, cwd=folder)
+
+
+@pytest.fixture
+def wheel(folder: Path) -> Path:
+    (built,) = folder.glob("*.whl")
     return built
 
 
-@pytest.fixture(scope="module")
-def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the programs of a virtual environment that has the wheel and what it depends on, nothing else."""
-    folder = tmp_path_factory.mktemp("environment")
-    shutil.copy(wheel, folder)
-    call("bash", "-ec", INSTALL, cwd=folder)
+@pytest.fixture
+def environment(folder: Path) -> Path:
+    """The folder of the environment's programs."""
     return folder / "webnn-env" / "bin"
 
 
