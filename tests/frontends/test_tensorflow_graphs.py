@@ -11,6 +11,7 @@ import webnn_compile
 from google.protobuf import json_format
 from tensorflow_graphs import (
     Func,
+    Sizes,
     Type,
     Writer,
 )
@@ -291,6 +292,34 @@ def test_lists_in_a_loop_of_tensorflow_1(tmp_path: Path) -> None:
     got = webnn_compile.compile(tmp_path / "net.pb").run({"x": data})["y"]
     np.testing.assert_allclose(got, np.exp(data), rtol=1e-6)
     assert describe_model(tmp_path / "net.pb").unsupported == ()
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_arrays_in_a_loop_of_tensorflow_1(backwards: bool, tmp_path: Path) -> None:
+    """As tf.map_fn of TensorFlow 1 has it: rows are scattered into an array, in any order, and results gathered."""
+    graph, number = Writer(), Type("int32")
+    x = graph.placeholder("x", "float32", [4, 3])
+    zero, one, four = (graph.constant(n, f"n{n}", "int32") for n in (0, 1, 4))
+    order = graph.constant([3, 2, 1, 0] if backwards else [0, 1, 2, 3], "order", "int32")
+    graph.node("TensorArrayV3", [four], "read", dtype=REAL)
+    graph.node("TensorArrayV3", [four], "written", dtype=REAL, element_shape=Sizes([3]))
+    graph.node("TensorArrayScatterV3", ["read", order, x, "read:1"], "rows", T=REAL)
+    loop = Frame(graph, "map")
+    i, results = loop.variable(zero), loop.variable("written:1")
+    graph.node("Less", [i, loop.same(four)], "less", T=number)
+    i_now, results_now = loop.goes_on("less", [i, results])
+    graph.node("TensorArrayReadV3", [loop.same("read"), i_now, loop.same("rows")], "row", dtype=REAL)
+    graph.node("Exp", ["row"], "exp", T=REAL)
+    graph.node("TensorArrayWriteV3", [loop.same("written"), i_now, "exp", results_now], "set", T=REAL)
+    loop.next(i, graph.node("AddV2", [i_now, loop.same(one)], "next_i", T=number))
+    flow = loop.next(results, "set")
+    graph.node("TensorArraySizeV3", ["written", flow], "size")
+    graph.node("Range", [zero, "size", one], "all", Tidx=number)
+    graph.node("TensorArrayGatherV3", ["written", "all", flow], "y", dtype=REAL)
+    (tmp_path / "net.pb").write_bytes(graph.bytes())
+    data = real(4, 3)
+    got = webnn_compile.compile(tmp_path / "net.pb").run({"x": data})["y"]
+    np.testing.assert_allclose(got, np.exp(data[::-1] if backwards else data), rtol=1e-6)
 
 
 def test_conditions_of_tensorflow_1(tmp_path: Path) -> None:

@@ -125,6 +125,11 @@ class Call(ConvertedCall):
         found = self._attribute(name, "list")
         return [] if found is None else [shape_of(s) for s in found.shape]
 
+    def shape_given(self, name: str) -> Sizes | None:
+        """An attribute that is a shape."""
+        found = self._attribute(name, "shape")
+        return None if found is None else shape_of(found)
+
     def type(self, name: str, default: int | None = None) -> int:
         """An element type, as ONNX has it."""
         found = self._attribute(name, "type")

@@ -119,7 +119,7 @@ def _shape(op: str, operands: Sequence[Fact], a: Mapping[str, Any], i: int, coun
     if op in _BROADCAST:
         return None if None in shapes else _broadcast([s for s in shapes if s is not None])
     if op == "Shape":
-        return None if first is None else (len(first),)
+        return None if first is None else (len(first[_span(a)]),)
     if op in ("Size", "Range"):
         return () if op == "Size" else (None,)
     if op in ("Reshape", "Expand", "Tile", "Pad", "Resize"):
@@ -284,11 +284,16 @@ def _end(end: int | None, step: int | None) -> int | None:
     return None if end is not None and end <= -(2**31) and step is not None and step < 0 else end
 
 
+def _span(a: Mapping[str, Any]) -> slice:
+    """The dimensions that a Shape gives."""
+    return slice(a.get("start", 0), a.get("end"))
+
+
 def _computed(op: str, operands: Sequence[Fact], a: Mapping[str, Any]) -> Sizes | None:
     """The elements of a scalar or vector of integers."""
     x = operands[0].numbers
     if op == "Shape":
-        return operands[0].shape
+        return operands[0].shape and operands[0].shape[_span(a)]
     if op == "Concat":
         parts = [f.numbers or (None,) * int((f.shape or (None,))[0] or 0) for f in operands]
         unknown = any(

@@ -19,6 +19,7 @@ from . import (
     selection,
     shapes,
     slices,
+    tensor_arrays,
     tensor_lists,
 )
 
@@ -38,6 +39,7 @@ OPERATORS: Mapping[str, Handler] = {
         selection,
         shapes,
         slices,
+        tensor_arrays,
         tensor_lists,
     )
     for name, handler in family.OPERATORS.items()

@@ -33,7 +33,11 @@ def reserved_tensor(call: Call, value: Reserved) -> str:
 
 
 def _from_tensor(call: Call) -> Value:
-    value = call.operand(0)
+    return as_tensor(call, call.operand(0))
+
+
+def as_tensor(call: Call, value: Value) -> Value:
+    """The elements of a list."""
     return reserved_tensor(call, value) if isinstance(value, Reserved) else value
 
 
