@@ -143,9 +143,10 @@ def compile_for_cpu(
 
 def _place_scalars(model: Lowered) -> tuple[dict[Scalar, int], int]:
     """Where the arena has the scalars of launches, counters of loops excepted, in bytes; and its size: those that the
-    caller passes follow all tensors."""
+    caller passes follow all tensors. What a device measures, and no launch here needs, has no place."""
     places = {d.scalar: model.stored.peak + 4 * i for i, d in enumerate(model.tensors.dimensions)}
-    places |= {s: model.stored.offset[t] for s, t in model.measured.items() if s not in places}
+    offsets = model.stored.offset
+    places |= {s: offsets[t] for s, t in model.measured.items() if s not in places and t in offsets}
     room = aligned_size(4 * len(model.tensors.dimensions)) if model.tensors.dimensions else 0
     return places, model.stored.peak + room
 

@@ -161,6 +161,23 @@ def test_bad_option(kind: str, path: Path, tmp_path: Path) -> None:
     assert not out.exists()
 
 
+def test_what_a_host_without_webassembly_cannot_run_is_named(tmp_path: Path) -> None:
+    """Where a size that the device measures is of use there alone."""
+    grow = "".join(
+        f"u{i} = Unsqueeze(m{i}, last) p{i} = Mul(u{i}, m0) m{i + 1} = Reshape(p{i}, flat) " for i in range(3)
+    )
+    text = f"""
+      <ir_version: 9, opset_import: ["" : 18]>
+      grow (float[n] a, float[m] b) => (float[k] m3) <int64[1] last = {{1}}, int64[1] flat = {{-1}}>
+      {{ m0 = Concat<axis = 0>(a, b) {grow} }}
+    """
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "grow.onnx")
+    options = ("--dim", "n=1..60", "--dim", "m=1..60", "--host", "js", "--targets", "webgl")
+    refused(
+        run(tmp_path / "grow.onnx", "--out", tmp_path / "out", *options), r"--host js: on webgl, node .*Mul.*cannot run"
+    )
+
+
 def test_a_linker_that_is_missing_is_missed_at_once(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
