@@ -13,6 +13,7 @@ import webnn_compile
 from click.testing import CliRunner
 from damaged_files import damaged
 from onnx import helper
+from tflite_detector import detector
 from tflite_models import Writer, interpreted, litert, schema, seeded
 from webnn_compile.cli import main
 from webnn_compile.driver.build import build
@@ -281,81 +282,6 @@ def test_sparse_constants() -> None:
     np.testing.assert_array_equal(read_model(file).subgraphs[0].tensors[1].data, matrix)
     data = real(2, 8)
     np.testing.assert_allclose(webnn_compile.compile(file).run({"x": data})["y"], data @ matrix.T, atol=1e-6)
-
-
-def detector(anchors: int = 40, classes: int = 3, most: int = 6, each: int = 1, **more: Any) -> bytes:
-    """`each` is how many classes a box has; `more` are other options."""
-    from flatbuffers import flexbuffers
-
-    writer = Writer()
-    boxes = writer.input("boxes", "float32", (1, anchors, 4))
-    scores = writer.input("scores", "float32", (1, anchors, classes + 1))
-    y, x = np.meshgrid(np.linspace(0.1, 0.9, 8), np.linspace(0.1, 0.9, 5), indexing="ij")
-    places = np.stack([y.ravel(), x.ravel(), np.full(anchors, 0.2), np.full(anchors, 0.3)], 1).astype(np.float32)
-    table = writer.tensor("anchors", "float32", places.shape, places)
-    count = most * each
-    shapes = (1, count, 4), (1, count), (1, count), (1,)
-    results = [writer.tensor(f"r{i}", "float32", s) for i, s in enumerate(shapes)]
-    for i in results:
-        writer.output(i)
-    options = {
-        "max_detections": most,
-        "max_classes_per_detection": each,
-        "num_classes": classes,
-        "use_regular_nms": False,
-    }
-    options |= {"nms_score_threshold": 0.3, "nms_iou_threshold": 0.4}
-    options |= {"y_scale": 10.0, "x_scale": 10.0, "h_scale": 5.0, "w_scale": 5.0}
-    custom = bytes(flexbuffers.Dumps({**options, **more}))
-    writer.operator("TFLite_Detection_PostProcess", [boxes, scores, table], results, custom=custom)
-    return writer.bytes()
-
-
-@pytest.mark.parametrize("high", [0.29, 0.6, 1.0])
-def test_boxes_of_a_detector(high: float) -> None:
-    """None above the threshold, some, and more than there may be."""
-    file = detector()
-    feeds = [3 * real(1, 40, 4), RNG.uniform(0, high, (1, 40, 4)).astype(np.float32)]
-    results = webnn_compile.compile(file).run(dict(zip(("boxes", "scores"), feeds, strict=True)))
-    boxes, kinds, scores, count = interpreted(file, feeds)
-    found = int(count[0])
-    got = list(results.values())
-    assert got[3].tolist() == count.tolist()
-    np.testing.assert_allclose(got[0][:, :found], boxes[:, :found], atol=1e-5)
-    np.testing.assert_array_equal(got[1][:, :found], kinds[:, :found])
-    np.testing.assert_allclose(got[2][:, :found], scores[:, :found], atol=1e-6)
-    assert not any(a[:, found:].any() for a in got[:3])
-
-
-def detected(file: bytes, high: float) -> tuple[list[Array], list[Array], int]:
-    """Our results and LiteRT's, for scores up to `high`, and the number found."""
-    feeds = [3 * real(1, 40, 4), RNG.uniform(0, high, (1, 40, 4)).astype(np.float32)]
-    results = webnn_compile.compile(file).run(dict(zip(("boxes", "scores"), feeds, strict=True)))
-    expected = interpreted(file, feeds)
-    assert [a.shape for a in results.values()] == [a.shape for a in expected]
-    return list(results.values()), expected, int(expected[3][0])
-
-
-@pytest.mark.parametrize("each", [1, 2])
-@pytest.mark.parametrize(("high", "of_class"), [(0.29, 100), (0.5, 100), (1.0, 100), (1.0, 2)])
-def test_boxes_of_each_class(high: float, of_class: int, each: int) -> None:
-    """Selected apart, few of each class or all, and the best ones of these taken."""
-    file = detector(most=12, each=each, use_regular_nms=True, detections_per_class=of_class)
-    got, want, found = detected(file, high)
-    assert got[3].tolist() == [found]
-    for a, b in zip(got[:3], want[:3], strict=True):
-        np.testing.assert_allclose(a[:, :found], b[:, :found], atol=1e-5)
-        assert not a[:, found:].any()
-
-
-@pytest.mark.parametrize("high", [0.6, 1.0])
-@pytest.mark.parametrize("each", [2, 3])
-def test_boxes_with_several_classes(high: float, each: int) -> None:
-    got, want, found = detected(detector(each=each), high)
-    assert got[3].tolist() == [found]
-    for a, b in zip(got[:3], want[:3], strict=True):
-        np.testing.assert_allclose(a[:, : found * each], b[:, : found * each], atol=1e-5)
-        assert not a[:, found * each :].any()
 
 
 def test_what_is_not_supported_is_said_at_once() -> None:
