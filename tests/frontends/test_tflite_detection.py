@@ -32,6 +32,21 @@ def test_boxes_of_a_detector(high: float) -> None:
     assert not any(a[:, found:].any() for a in got[:3])
 
 
+@pytest.mark.parametrize("regular", [False, True])
+@pytest.mark.parametrize("threshold", [0.0, 0.5])
+def test_scores_at_the_threshold_are_taken(threshold: float, regular: bool) -> None:
+    """Half of the anchors have it, the others less."""
+    file = detector(most=40, use_regular_nms=regular, nms_score_threshold=threshold, nms_iou_threshold=1.0)
+    boxes, scores = np.zeros((1, 40, 4), np.float32), np.full((1, 40, 4), threshold, np.float32)
+    scores[:, ::2] -= 0.25
+    expected = interpreted(file, [boxes, scores])
+    results = list(webnn_compile.compile(file).run({"boxes": boxes, "scores": scores}).values())
+    assert results[3].tolist() == expected[3].tolist()
+    found = int(expected[3][0])
+    assert found >= 20
+    np.testing.assert_allclose(results[0][:, :found], expected[0][:, :found], atol=1e-6)
+
+
 @pytest.mark.parametrize("each", [1, 2])
 @pytest.mark.parametrize(("high", "of_class"), [(0.29, 100), (0.5, 100), (1.0, 100), (1.0, 2)])
 def test_boxes_of_each_class(high: float, of_class: int, each: int) -> None:

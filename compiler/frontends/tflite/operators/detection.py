@@ -23,7 +23,11 @@ def _post_process(call: Call) -> None:
 
 
 def _limits(call: Call, options: dict[str, Any]) -> list[str]:
-    return [call.number(options[name]) for name in ("nms_iou_threshold", "nms_score_threshold")]
+    """The highest overlap, and the number just below the lowest score: ONNX takes scores above it, TFLite that one,
+    too. It is a normal number: some devices take others for zero."""
+    lowest = np.float32(options["nms_score_threshold"])
+    below = np.nextafter(lowest, np.float32(-np.inf)) if lowest else -np.finfo(np.float32).tiny
+    return [call.number(options["nms_iou_threshold"]), call.number(float(below))]
 
 
 def _of_best_classes(call: Call, options: dict[str, Any], boxes: str, known: str) -> None:
