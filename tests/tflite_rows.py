@@ -35,6 +35,11 @@ def n(*shape: int, dtype: str = "int32", low: int = -9, high: int = 9) -> Operan
     return Operand(RNG.integers(low, high, shape).astype(dtype))
 
 
+def of(data: Any, dtype: str = "float32") -> Operand:
+    """An input of these elements."""
+    return Operand(np.asarray(data, dtype))
+
+
 def b(*shape: int) -> Operand:
     return Operand(RNG.integers(0, 2, shape).astype(bool))
 
@@ -128,6 +133,15 @@ def _elements() -> Iterator[Row]:
         "f32",
         (Operand(np.concatenate([corners[0], *x(3, 5).data])), Operand(np.concatenate([corners[1], *x(3, 5).data]))),
     )
+    inf = np.inf
+    heights = of([0, -0.0, 0, -0.0, 1, inf, -inf, inf, inf, -2])
+    yield Row("ATAN2", "signs", (heights, of([-1, -1, -0.0, -0.0, -0.0, inf, inf, -inf, 3, inf])))
+    for dtype in ("int8", "uint8", "int32", "uint32"):
+        numbers = of([100, 200, 7, 255, 5, 9], "uint8").data.astype(dtype)
+        row = (Operand(numbers), of([8, 9, 31, 32, 40, 63], dtype))
+        yield Row("RIGHT_SHIFT", f"{dtype}-wide", row, results=(Result(dtype),))
+    counts = of([-1, 1, 31, 40], "int32")
+    yield Row("RIGHT_SHIFT", "negative", (of([-100, 100, -7, -1], "int32"), counts), results=(Result("int32"),))
     for dtype in ("int8", "uint8", "int16", "int32", "uint32"):
         low = 0 if dtype.startswith("u") else -100
         numbers = n(3, 4, dtype=dtype, low=low, high=100)
@@ -136,6 +150,11 @@ def _elements() -> Iterator[Row]:
         yield Row("BITWISE_XOR", dtype, (numbers, shifts), results=(Result(dtype),))
     yield Row("BUCKETIZE", "f32", (x(3, 7),), {"boundaries": [-1.5, 0.0, 0.5, 2.0]}, results=(Result("int32"),))
     yield Row("BUCKETIZE", "i32", (n(3, 7),), {"boundaries": [-3.0, 0.0, 4.0]}, results=(Result("int32"),))
+    ends, steps = of([np.nan, np.inf, -np.inf, 0]), {"boundaries": [-1.0, 0.0, 2.0]}
+    yield Row("BUCKETIZE", "ends", (ends,), steps, results=(Result("int32"),))
+    yield Row(
+        "BUCKETIZE", "f64", (of([1 - 1e-12, 1, 3], "float64"),), {"boundaries": [1.0]}, results=(Result("int32"),)
+    )
     yield Row("ADD_N", "f32", (x(3, 4), x(3, 4), x(3, 4)))
     kinds = {"inDataType": 0, "outDataType": 2}
     yield Row("CAST", "f32-i32", (x(3, 4),), kinds, results=(Result("int32"),))

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import webnn_compile
-from tensorflow_graphs import Row
+from tensorflow_graphs import Operand, Row
 from tensorflow_rows import ROWS
 from webnn_compile.frontends.tensorflow.operators import OPERATORS
 
@@ -32,6 +32,20 @@ def test_operator(row: Row, recorded: dict[str, np.ndarray], tmp_path: Path) -> 
         got, want = results[f"out{i}"], recorded[f"{row.id}:{i}"]
         assert (got.shape, got.dtype) == (want.shape, want.dtype)
         np.testing.assert_allclose(got, want, rtol=row.tolerance, atol=row.tolerance)
+
+
+@pytest.mark.parametrize("op", ["LeftShift", "RightShift"])
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "int64"])
+def test_shifts_are_by_at_most_all_bits_but_one(op: str, dtype: str, tmp_path: Path) -> None:
+    """TensorFlow limits counts so (`left_shift_op` and `right_shift_op` of its cwise_ops.h)."""
+    numbers = np.array([100, 255, 7, 1, 3, 90]).astype(dtype) * (1 if dtype == "uint8" else -1)
+    counts = np.array([0, 1, 7, 31, 63, 100], dtype)
+    bits = 8 * numbers.dtype.itemsize
+    path = tmp_path / "net.pb"
+    path.write_bytes(Row("shift", op, [Operand(numbers), Operand(counts)]).writer().bytes())
+    (got,) = webnn_compile.compile(path).run({"x0": numbers, "x1": counts}).values()
+    function = np.left_shift if op == "LeftShift" else np.right_shift
+    np.testing.assert_array_equal(got, function(numbers, np.minimum(counts, np.array(bits - 1, dtype))))
 
 
 def test_every_operator_has_a_row() -> None:

@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-import onnx
-
-from ...operators.elements import shift_right
+from ...operators.elements import shift_left, shift_right
 from ..call import Call, Handler
-
-_UNSIGNED: dict[int, int] = {
-    onnx.TensorProto.INT8: onnx.TensorProto.UINT8,
-    onnx.TensorProto.INT16: onnx.TensorProto.UINT16,
-    onnx.TensorProto.INT32: onnx.TensorProto.UINT32,
-    onnx.TensorProto.INT64: onnx.TensorProto.UINT64,
-}
 
 
 def binary(op: str) -> Handler:
@@ -77,16 +68,11 @@ def _xlogy(call: Call) -> str:
 
 
 def _left_shift(call: Call) -> str:
-    """Bits of signed numbers are shifted as those of unsigned ones."""
-    own = call.dtype(0)
-    wide = _UNSIGNED.get(own, own)
-    operands = [call.cast(call.read(i), wide) for i in range(2)]
-    return call.cast(call.node("BitShift", operands, direction="LEFT"), own)
+    return shift_left(call, call.read(0), call.read(1), call.dtype(0))
 
 
 def _right_shift(call: Call) -> str:
-    own = call.dtype(0)
-    return shift_right(call, call.read(0), call.read(1), own, own not in _UNSIGNED)
+    return shift_right(call, call.read(0), call.read(1), call.dtype(0))
 
 
 def _approximate_equal(call: Call) -> str:

@@ -112,8 +112,7 @@ def _atan2(call: Call) -> None:
 
 
 def _right_shift(call: Call) -> None:
-    dtype = call.result().dtype
-    call.store(shift_right(call, call.raw(0), call.raw(1), onnx_type(dtype), dtype.startswith("u")))
+    call.store(shift_right(call, call.raw(0), call.raw(1), onnx_type(call.result().dtype)))
 
 
 def _add_n(call: Call) -> None:

@@ -34,11 +34,13 @@ def _one_hot(call: Call) -> None:
 
 
 def _bucketize(call: Call) -> None:
-    """How many boundaries are not above an element."""
+    """How many boundaries are not above an element: all of them, where it is no number."""
     o = call.options
-    boundaries = np.asarray(o.BoundariesAsNumpy() if o.BoundariesLength() else [], np.float32)
-    wide = call.node("Unsqueeze", [call.cast(call.read(0), "float32"), call.integers([-1])])
-    reached = call.node("GreaterOrEqual", [wide, call.builder.constant(boundaries, "boundaries")])
+    dtype = "float64" if call.tensor(0).dtype == "float64" else "float32"
+    boundaries = np.asarray(o.BoundariesAsNumpy() if o.BoundariesLength() else [], dtype)
+    wide = call.node("Unsqueeze", [call.cast(call.read(0), dtype), call.integers([-1])])
+    below = call.node("Less", [wide, call.builder.constant(boundaries, "boundaries")])
+    reached = call.node("Not", [below])
     call.store(call.node("ReduceSum", [call.cast(reached, "int32"), call.integers([-1])], keepdims=0))
 
 
