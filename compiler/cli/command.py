@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,11 +16,10 @@ from ..driver.options import CPUS, HOSTS, Options
 from ..driver.profiles import Profile
 from ..driver.targets import bundled_targets
 from ..errors import InputError
-from ..system.limits import default_memory
 from ..system.put_files import OutputFile
 from ..text.printable import printable
 from .bundle_options import bundle_options
-from .explained import DEBUG, FILE, MODEL, TEXT, end_now, explained
+from .explained import DEBUG, FILE, MODEL, TEXT, explained
 from .limit_options import Limits, limit_options
 from .model_options import model_options
 from .progress import Progress
@@ -267,18 +265,15 @@ def main(
     The figures go to standard output, progress and errors to standard error. Exit code 2: a mistake in the model or
     the options; 70: a fault of webnn-compile.
     """
-    from ..frontends.fetch_model import located
     from ..system.collector import collect_less_often
-    from ..system.watch_limits import within
 
     given = given_models(click.get_current_context())
     if inspect:
-        from .inspect_model import inspect_model
+        from .inspect_model import inspect_models
 
         with explained(debug=debug):
             files = given.models.values() if given is not None else [MODEL.convert(models[0], None, None)]
-            for file in files:
-                inspect_model(located(file, lambda line: say(line, err=True)), computed.inputs)
+            inspect_models(files, computed.inputs, limits)
         return
     if check_signature is not None:
         with explained(debug=debug):
@@ -320,9 +315,7 @@ def main(
             options.check()
             say("\n".join(f"{t}: {', '.join(options.stages(t))}" for t in options.targets))
             return
-        memory = default_memory() if limits.compile_memory is None else limits.compile_memory
-        ended = functools.partial(end_now, out=out)
-        with warnings.catch_warnings(), progress, within(limits.max_seconds, memory, lambda: progress.current, ended):
+        with warnings.catch_warnings(), progress, limits.watched(lambda: progress.current, out):
             warnings.showwarning = _show_warning
             if given is None:
                 _build_one(MODEL.convert(models[0], None, None), out or Path(), options, progress.phase)

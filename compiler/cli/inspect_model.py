@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from rich.table import Table
@@ -12,25 +12,37 @@ from ..driver.left_to_host import OnHost, left_to_host
 from ..driver.report_data import describe_usual
 from ..errors import InputError, UnsupportedError
 from ..frontends.describe_quantisation import describe_quantisation
+from ..frontends.fetch_model import located
 from ..frontends.importers import describe_model, find_importer
 from ..frontends.model_card import ModelCard, Port
 from ..frontends.model_inputs import ModelInputs
 from ..frontends.onnx.suggest_sizes import shape_option
+from ..system.watch_limits import within
 from ..text.size import size
+from .limit_options import Limits
 from .report import shown_names
 from .target_table import WIDTH
 from .terminal import is_terminal, say, show_table
 
+LOOK = 10.0
+"""Seconds for what GPUs leave to WebAssembly, where `--max-seconds` does not say how many everything may take."""
 
-def inspect_model(path: Path, inputs: ModelInputs) -> None:
-    """Prints the card of the model, of which `inputs` have the signature and the user's operators. Raises InputError
-    for what is no model."""
+
+def inspect_models(files: Iterable[str | Path], inputs: ModelInputs, limits: Limits) -> None:
+    """Prints the card of each model, of which `inputs` have the signature and the user's operators. Raises InputError
+    for what is no model, and for what takes more than the limits."""
+    with limits.watched(lambda: "inspect"):
+        for file in files:
+            _inspect_model(located(file, lambda line: say(line, err=True)), inputs, limits)
+
+
+def _inspect_model(path: Path, inputs: ModelInputs, limits: Limits) -> None:
     card = describe_model(path, inputs)
     files = [f for f in path.rglob("*") if f.is_file()] if path.is_dir() else [path]
     say(f"{card.name}: {find_importer(path).name}, {size(sum(f.stat().st_size for f in files))}")
     width = None if is_terminal() else WIDTH
     facts = Table(box=None, show_header=False, pad_edge=False)
-    parts, left = _left_to_host(path, inputs, card)
+    parts, left = _left_to_host(path, inputs, card, limits)
     show_table(facts, [*_facts(card), *_quantised(path, inputs), *left], width=width)
     operators = Table(box=None, pad_edge=False, header_style="bold")
     operators.add_column("operator", no_wrap=True)
@@ -61,7 +73,8 @@ def _facts(card: ModelCard) -> Iterator[tuple[str, str]]:
     for what, ports in (("Input", card.inputs), ("Output", card.outputs)):
         for port in ports:
             yield what, f"{port.name}: {port.dtype}{'' if port.shape is None else _shape(port)}"
-    states = describe_usual([p.name for p in card.inputs], [p.name for p in card.outputs])
+    befores, afters = ([names[i] for names in card.states] for i in (0, 1))
+    states = describe_usual([p.name for p in card.inputs] + befores, [p.name for p in card.outputs] + afters)
     if states:
         yield "States", f"{states}: kept between runs; --state none leaves them inputs and outputs"
     free = "; ".join(filter(None, (_named(card.inputs), _unnamed(card.inputs))))
@@ -92,17 +105,30 @@ def _quantised(path: Path, inputs: ModelInputs) -> Iterator[tuple[str, str]]:
         yield "Quantised", line
 
 
-def _left_to_host(path: Path, inputs: ModelInputs, card: ModelCard) -> tuple[list[OnHost], list[tuple[str, str]]]:
+def _left_to_host(
+    path: Path, inputs: ModelInputs, card: ModelCard, limits: Limits
+) -> tuple[list[OnHost], list[tuple[str, str]]]:
     """Parts of the model that GPUs leave to the host, and facts about them, or about what keeps the model from being
     compiled. Operators that are not supported stand in the table."""
     if card.unsupported:
         return [], []
+    parts: list[OnHost] = []
+    refused: InputError | UnsupportedError | None = None
     try:
-        parts = left_to_host(path, inputs)
-    except (InputError, UnsupportedError) as error:
+        with within(LOOK if limits.max_seconds is None else None, None, lambda: "inspect"):
+            try:
+                parts = left_to_host(path, inputs, limits.compile_memory)
+            except (InputError, UnsupportedError) as error:
+                refused = error
+    except InputError:
+        return [], [
+            ("On GPUs", f"what they leave to WebAssembly was not determined in {LOOK:g} s: --max-seconds allows more")
+        ]
+    if refused is not None:
         if any(not isinstance(d, int) for port in card.inputs for d in port.shape or ()):
             return [], [("On GPUs", "what they leave to WebAssembly depends on sizes: give them beside --inspect")]
-        return [], [("Refused", str(error))]
+        first, *others = str(refused).split("\n")
+        return [], [("Refused", first), *(("", line) for line in others)]
     facts = []
     for part in parts:
         where = f"{shown_names(part.origin.nodes)} ({shown_names(part.origin.ops)})"

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from math import isnan
+from pathlib import Path
 from typing import Any
 
 import click
 
-from ..system.limits import parse_size
+from ..system.limits import default_memory, parse_size
+from ..system.watch_limits import within
+from .explained import end_now
 
 
 class SizeOption(click.ParamType[int]):
@@ -42,6 +46,12 @@ class Limits:
     compile_memory: int | None
     max_seconds: float | None
     page_memory: int | None
+
+    def watched(self, phase: Callable[[], str], out: Path | None = None) -> AbstractContextManager[None]:
+        """A block that raises InputError where it takes more, and says the phase; where it cannot be interrupted the
+        process ends, without what was half written beside `out`."""
+        memory = default_memory() if self.compile_memory is None else self.compile_memory
+        return within(self.max_seconds, memory, phase, functools.partial(end_now, out=out))
 
 
 _OPTIONS = (

@@ -24,12 +24,12 @@ class OnHost:
     reason: str
 
 
-def left_to_host(path: Path, inputs: ModelInputs) -> list[OnHost]:
-    """The parts, in the order of a run. Raises InputError and UnsupportedError as a build does: for sizes that are
-    free, and for what cannot be compiled."""
+def left_to_host(path: Path, inputs: ModelInputs, compile_memory: int | None) -> list[OnHost]:
+    """The parts, in the order of a run; constants may take so many bytes, as in a build. Raises InputError and
+    UnsupportedError as a build does: for sizes that are free, and for what cannot be compiled."""
     from ..gpu.plan_for_device import partition_by_types
 
-    work = Work(path.name, Options(inputs), open_cache(enabled=False), lambda _: None)
+    work = Work(path.name, Options(inputs, compile_memory=compile_memory), open_cache(enabled=False), lambda _: None)
     model = optimise_model(import_graph(path, work), work)
     found: dict[tuple[Origin, str], list[str]] = {}
     for name in bundled_targets():

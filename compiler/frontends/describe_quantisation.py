@@ -116,7 +116,7 @@ def _of_node(node: onnx.NodeProto, constants: Mapping[str, onnx.TensorProto]) ->
         yield _Found(False, "uint8", "per tensor", "dynamic")
     elif operator in _IN_BLOCKS:
         bits, block = attribute("bits", 4), attribute("block_size", _IN_BLOCKS[operator])
-        yield _Found(True, f"{bits} bits", f"in blocks of {block}")
+        yield _Found(True, f"{bits} bits", f"in blocks of {block}" if block > 0 else "")
     elif operator in _PRODUCTS:
         index, scale, result, when = _PRODUCTS[operator]
         weights = constant(index)

@@ -24,7 +24,8 @@ class ModelCard:
     the most frequent first, and `unsupported` names those that no importer takes; `parameters` are the elements of
     constants, and `weights` the bytes of these by the type of their elements. Inputs are those without a constant.
     `licence` is what the file says of it, such as "Apache-2.0"; `description` its own words about the model, and
-    `author`. `signatures` are what may be computed of it, the one that the card describes first."""
+    `author`. `signatures` are what may be computed of it, the one that the card describes first. `states` are the
+    inputs and outputs, each two by name, that stand for variables of the file."""
 
     name: str
     producer: str
@@ -39,6 +40,7 @@ class ModelCard:
     weights: Mapping[str, int] = field(default_factory=dict)
     unsupported: tuple[str, ...] = ()
     signatures: tuple[str, ...] = ()
+    states: tuple[tuple[str, str], ...] = ()
 
     def facts(self) -> Iterator[tuple[str, str]]:
         """Facts by name, besides inputs, outputs and the licence."""

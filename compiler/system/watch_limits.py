@@ -66,6 +66,8 @@ def within(
         if watch.message:  # the interrupt was dropped, and the block ended before the next
             raise Exceeded
     except Exceeded:
+        if not watch.message:  # the limits of a block around this one
+            raise
         raise InputError(watch.message) from None
     except Exception as error:
         if watch.message:  # of a library that made another error of it

@@ -8,8 +8,9 @@ import numpy as np
 import onnx
 import pytest
 from click.testing import CliRunner, Result
+from hostile_models import folded, unrolled
 from onnx_models import model, node, random
-from webnn_compile.cli import main
+from webnn_compile.cli import inspect_model, main
 
 
 def run(*arguments: object) -> Result:
@@ -140,9 +141,14 @@ def facts(result: Result, name: str) -> str:
             {"w": np.ones((6, 1, 8), np.uint8), "s": random((6,))},
             "weights alone: 4 bits, in blocks of 16",
         ),
+        (
+            [node("MatMulNBits", ["x", "w", "s"], ["y"], domain="com.microsoft", K=4, N=6, bits=4)],
+            {"w": np.ones((6, 1, 8), np.uint8), "s": random((6,))},
+            "weights alone: 4 bits",
+        ),
         ([node("MatMul", ["x", "w"], ["y"])], {"w": random((4, 6))}, ""),
     ],
-    ids=["static", "weights", "dynamic", "blocks", "none"],
+    ids=["static", "weights", "dynamic", "blocks", "no-blocks", "none"],
 )
 def test_quantisation(nodes: list[onnx.NodeProto], weights: dict[str, np.ndarray], line: str, tmp_path: Path) -> None:
     own = [onnx.helper.make_opsetid("com.microsoft", 1)]
@@ -175,6 +181,50 @@ def test_a_model_that_is_refused(tmp_path: Path) -> None:
     proto = model([node("MatMul", ["x", "w"], ["y"], "dense")], {"x": [2, 3]}, ["y"], {"w": random((4, 5))})
     onnx.save(proto, tmp_path / "net.onnx")
     assert "node name: dense" in facts(run(tmp_path / "net.onnx", "--inspect"), "Refused")
+
+
+def test_a_refusal_of_several_lines(tmp_path: Path) -> None:
+    own = [onnx.helper.make_opsetid("com.microsoft", 1)]
+    nodes = [node("MatMulNBits", ["x", "w", "s"], ["y"], domain="com.microsoft", K=4, N=6, bits=4)]
+    weights = {"w": np.ones((6, 1, 8), np.uint8), "s": random((6,))}
+    onnx.save(model(nodes, {"x": [2, 4]}, ["y"], weights, imports=own), tmp_path / "net.onnx")
+    found = lines(run(tmp_path / "net.onnx", "--inspect"))
+    at = found.index("Refused net.onnx (opset 17) needs what is not supported, 1 in all:")
+    assert found[at + 1].startswith("com.microsoft.MatMulNBits (node 'MatMulNBits_0'): attribute block_size=0")
+    assert "Replace or remove these in the model, or export it in another way." in found[at + 2 :]
+
+
+def test_limits(tmp_path: Path) -> None:
+    """As those of a build."""
+    path = tmp_path / "net.onnx"
+    onnx.save(unrolled(), path)
+    result = run(path, "--inspect", "--max-seconds", 1)
+    assert result.exit_code == 2
+    assert "--max-seconds 1: compiling took longer; it was at inspect" in result.output
+    onnx.save(folded(), path)
+    refused = facts(run(path, "--inspect", "--compile-memory", "1MiB"), "Refused")
+    assert "and --compile-memory allows 1 MiB" in refused
+
+
+def test_what_takes_long_is_not_determined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a limit of the user's the look at GPUs has one, and the rest is shown."""
+    monkeypatch.setattr(inspect_model, "LOOK", 0.5)
+    onnx.save(unrolled(), tmp_path / "net.onnx")
+    result = run(tmp_path / "net.onnx", "--inspect")
+    assert facts(result, "On GPUs") == (
+        "what they leave to WebAssembly was not determined in 0.5 s: --max-seconds allows more"
+    )
+    assert "Sin 1 all" in lines(result)
+
+
+@pytest.mark.parametrize("kind", ["RNN", "SVDF"])
+def test_states_of_tflite(kind: str, tmp_path: Path) -> None:
+    """States that layers of one step keep in variables of the file are named."""
+    rows, models = pytest.importorskip("tflite_rows"), pytest.importorskip("tflite_models")
+    row = next(row for row in rows.ROWS if row.kind == kind)
+    (tmp_path / "net.tflite").write_bytes(models.file_of(row))
+    found = facts(run(tmp_path / "net.tflite", "--inspect"), "States")
+    assert found.startswith("past.operand_4=present.operand_4: kept between runs")
 
 
 def test_of_tensorflow(tmp_path: Path) -> None:

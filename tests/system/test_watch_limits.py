@@ -175,6 +175,17 @@ def another_error() -> None:
         raise RuntimeError("of a library") from None
 
 
+@pytest.mark.parametrize("main", [True, False])
+def test_a_limit_around_another(main: bool) -> None:
+    """Its error is its own, not that of the block inside, which has time left."""
+
+    def inside() -> None:
+        with within(60, None, lambda: "inside"):
+            forever()
+
+    assert message_of(inside, main=main).startswith("--max-seconds 0.2: compiling took longer; it was at sleeping")
+
+
 def test_an_error_that_a_library_makes_of_it() -> None:
     with pytest.raises(InputError, match="--max-seconds"), within(0.1, None, lambda: "x"):
         another_error()

@@ -14,6 +14,7 @@ from ..unsupported import named
 from .call import Call, Scope
 from .operators import CUSTOM, OPERATORS
 from .operators.control_flow import called_by
+from .operators.recurrent import KEPT
 from .read_model import DAMAGES, Model, Operator, Subgraph, Tensor
 from .types import onnx_type, stored_type
 
@@ -153,6 +154,13 @@ def usual_sizes(model: Model) -> dict[str, int]:
 
 def count_operators(model: Model) -> dict[str, int]:
     return dict(Counter(o.kind for s in _reached(model) for o in s.operators).most_common())
+
+
+def kept_states(model: Model) -> tuple[tuple[str, str], ...]:
+    """The inputs and outputs, each two by name, that stand for variables of the main graph."""
+    main = model.subgraphs[model.main]
+    kept = {i for o in main.operators if o.kind in KEPT for i in o.inputs[KEPT[o.kind] :][:1]}
+    return tuple((f"past.{t.name}", f"present.{t.name}") for i, t in enumerate(main.tensors) if i in kept)
 
 
 def unsupported_kinds(model: Model) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..model_card import ModelCard, Port
 from ..signatures import signatures_by_use
-from .convert import count_operators, declared, unsupported_kinds
+from .convert import count_operators, declared, kept_states, unsupported_kinds
 from .read_model import Tensor, read_model
 
 _OF_CONVERTERS = ("MLIR Converted.", "TOCO Converted.")
@@ -47,5 +47,6 @@ def describe(model: str | Path | bytes, signature: str = "") -> ModelCard:
         description="" if read.description in _OF_CONVERTERS else read.description,
         weights=_weights(tensors),
         unsupported=unsupported_kinds(read),
+        states=kept_states(read),
         signatures=signatures_by_use(read.signatures, read.signature.key) if read.signature else (),
     )

@@ -117,6 +117,10 @@ def _lstm_step(call: Call) -> None:
         call.write(value, index)
 
 
+KEPT = {"RNN": 4, "SVDF": 4}
+"""By operator of one step the operand that is its state."""
+
+
 def _rnn_step(call: Call) -> None:
     """One step: the state is the last result."""
 
@@ -125,7 +129,7 @@ def _rnn_step(call: Call) -> None:
         total = call.node("Add", [entered, call.node("Gemm", [last, call.read(2)], transB=1)])
         return call.activated(total, call.options.FusedActivationFunction())
 
-    call.write(call.kept(4, step))
+    call.write(call.kept(KEPT[call.operator.kind], step))
 
 
 def _svdf(call: Call) -> None:
@@ -142,7 +146,7 @@ def _svdf(call: Call) -> None:
         later = call.node("Slice", [rows, *map(call.integers, ([1], [memory], [2]))])
         return call.node("Reshape", [call.node("Concat", [later, newest], axis=2), flat])
 
-    rows = call.node("Reshape", [call.kept(4, shifted), apart])
+    rows = call.node("Reshape", [call.kept(KEPT[call.operator.kind], shifted), apart])
     sums = call.node("ReduceSum", [call.node("Mul", [rows, call.read(2)]), call.integers([2])], keepdims=0)
     units = call.node("Reshape", [sums, call.integers([-1, filters // rank, rank])])
     result = call.node("ReduceSum", [units, call.integers([2])], keepdims=0)
