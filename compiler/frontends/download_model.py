@@ -98,14 +98,17 @@ def _from_hub(address: str, phase: Phase) -> Path:
 
 
 def _check_blob(path: Path, address: str, begun: float) -> None:
-    """Raises InputError where a large file that has arrived since `begun`, in seconds, is another one than the hub
-    names: in the cache it is a link to a file whose name is its sha256. The package itself compares sizes alone."""
+    """Raises InputError where a file that has arrived since `begun`, in seconds, is another one than the hub names: in
+    the cache it is a link to a file whose name is its sha256 where it is large, and else Git's hash. The package itself
+    compares sizes alone."""
     blob = path.resolve()
-    if not re.fullmatch("[0-9a-f]{64}", blob.name) or blob.stat().st_mtime < begun - _CLOCK:
+    match = re.fullmatch("(?:[0-9a-f]{24})?[0-9a-f]{40}", blob.name)
+    if match is None or blob.stat().st_mtime < begun - _CLOCK:
         return
-    if (actual := _sha256(blob)) != blob.name:
+    kind, actual = ("sha256", _sha256(blob)) if len(blob.name) == 64 else ("hash of Git", _hash_of_git(blob))
+    if actual != blob.name:
         blob.unlink()
-        raise InputError(f"{address}: the file that arrived is another one: its sha256 is {actual}, not {blob.name}")
+        raise InputError(f"{address}: the file that arrived is another one: its {kind} is {actual}, not {blob.name}")
 
 
 def _folder() -> Path:
@@ -217,3 +220,9 @@ def _hash_of(headers: Message) -> str | None:
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _hash_of_git(path: Path) -> str:
+    """The sha1 by which Git names the content of a file, a "blob"."""
+    content = path.read_bytes()
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()

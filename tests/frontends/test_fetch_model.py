@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from hashlib import sha256
+from hashlib import sha1, sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -278,16 +278,17 @@ def test_of_the_hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_of_a_hub_by_its_own_package(server: Server, tmp_path: Path) -> None:
-    """huggingface_hub in a process of its own, with this server as its endpoint. A file with the hash of another one is
-    refused, and not kept; one that breaks off is resumed, by pieces of 10 MiB; what is kept is not fetched again."""
+    """huggingface_hub in a process of its own, with this server as its endpoint. A file with the hash of another one,
+    by Git or by sha256, is refused, and not kept; one that breaks off is resumed, by pieces of 10 MiB; what is kept is
+    not fetched again."""
     pytest.importorskip("huggingface_hub")
     net = model([node("MatMul", ["x", "w"], ["y"])], {"x": [2, 64]}, ["y"], {"w": np.zeros((64, 43000), np.float32)})
     onnx.save(net, tmp_path / "net.onnx", save_as_external_data=True, location="net.data", size_threshold=0)
     small, large = (f"/owner/name/resolve/v1/onnx/{name}" for name in ("net.onnx", "net.data"))
     for path in (small, large):
-        server.files[path] = (tmp_path / Path(path).name).read_bytes()
-        digest = sha256(server.files[path]).hexdigest()
-        server.headers[path] = {"X-Repo-Commit": "c" * 40, "X-Linked-Etag": f'"{digest}"'}
+        data = server.files[path] = (tmp_path / Path(path).name).read_bytes()
+        digest = sha256(data) if path == large else sha1(b"blob %d\0" % len(data) + data)
+        server.headers[path] = {"X-Repo-Commit": "c" * 40, "X-Linked-Etag": f'"{digest.hexdigest()}"'}
     environment = os.environ | {"HF_ENDPOINT": server.url, "HF_HOME": str(tmp_path / "hub"), "HF_HUB_DISABLE_XET": "1"}
 
     def inspected() -> subprocess.CompletedProcess[str]:
@@ -296,13 +297,15 @@ def test_of_a_hub_by_its_own_package(server: Server, tmp_path: Path) -> None:
         command = [program, "hf://owner/name@v1/onnx/net.onnx", "--inspect"]
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
-    right = server.headers[large]["X-Linked-Etag"]
-    server.headers[large]["X-Linked-Etag"] = f'"{"0" * 64}"'
-    result = inspected()
-    assert result.returncode == 2
-    message = f"the file that arrived is another one: its sha256 is {right[1:-1]}, not {'0' * 64}"
-    assert result.stderr.endswith(f"error: hf://owner/name@v1/onnx/net.onnx: {message}\n")
-    server.headers[large]["X-Linked-Etag"] = right
+    for path, kind in ((small, "hash of Git"), (large, "sha256")):
+        right = server.headers[path]["X-Linked-Etag"]
+        wrong = "0" * len(right[1:-1])
+        server.headers[path]["X-Linked-Etag"] = f'"{wrong}"'
+        result = inspected()
+        assert result.returncode == 2
+        message = f"the file that arrived is another one: its {kind} is {right[1:-1]}, not {wrong}"
+        assert result.stderr.endswith(f"error: hf://owner/name@v1/onnx/net.onnx: {message}\n")
+        server.headers[path]["X-Linked-Etag"] = right
     server.broken[large] = 10_900_000
     result = inspected()
     assert result.returncode == 0, result.stderr
