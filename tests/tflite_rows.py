@@ -341,6 +341,8 @@ def _segments() -> Iterator[Row]:
         yield Row("SPARSE_TO_DENSE", case, (Operand(np.array(places, np.int32)), size, value, c(-0.5)))
     shapes = Operand(np.array([4, 1, 5], np.int32)), Operand(np.array([3, 1], np.int32))
     yield Row("BROADCAST_ARGS", "ranks", shapes, results=(Result("int32"),))
+    empty = of([1, 0, 3], "int64"), of([0, 1, 1], "int64")
+    yield Row("BROADCAST_ARGS", "empty", empty, results=(Result("int64"),))
 
 
 def _zeros(*shape: int) -> Operand:

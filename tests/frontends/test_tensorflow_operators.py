@@ -48,6 +48,17 @@ def test_shifts_are_by_at_most_all_bits_but_one(op: str, dtype: str, tmp_path: P
     np.testing.assert_array_equal(got, function(numbers, np.minimum(counts, np.array(bits - 1, dtype))))
 
 
+@pytest.mark.parametrize("constant", [False, True])
+def test_shapes_without_elements_are_broadcast(constant: bool, tmp_path: Path) -> None:
+    """A size of 1 beside one of 0 becomes 0."""
+    shapes = [np.array(shape, np.int32) for shape in ([1, 1, 3], [0, 1])]
+    row = Row("empty", "BroadcastArgs", [Operand(shape, constant) for shape in shapes])
+    path = tmp_path / "net.pb"
+    path.write_bytes(row.writer().bytes())
+    (got,) = webnn_compile.compile(path).run(row.feeds).values()
+    np.testing.assert_array_equal(got, [1, 0, 3])
+
+
 def test_every_operator_has_a_row() -> None:
     """Variables, functions, arrays and lists are in other files of tests; the last ones are of TensorFlow.js."""
     elsewhere = (

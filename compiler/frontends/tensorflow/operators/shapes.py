@@ -6,6 +6,7 @@ import numpy as np
 import onnx
 
 from ....errors import UnsupportedError
+from ...operators.sizes import broadcast_args
 from ..call import Call, Handler
 from ..values import Array, Value, Variable
 
@@ -79,14 +80,8 @@ def _broadcast_to(call: Call) -> str:
 
 
 def _broadcast_args(call: Call) -> str:
-    """The shape of operands of two shapes that are broadcast: at each place the larger one, from the end."""
-    rank = max(call.length(i) for i in range(2))
-    padded = []
-    for i in range(2):
-        missing = rank - call.length(i)
-        ones = [call.integers([1] * missing)] if missing else []
-        padded.append(call.node("Concat", [*ones, call.sizes(i)], axis=0))
-    return call.cast(call.node("Max", padded), call.dtype(0))
+    shape = broadcast_args(call, [call.sizes(i) for i in range(2)], [call.length(i) for i in range(2)])
+    return call.cast(shape, call.dtype(0))
 
 
 OPERATORS: dict[str, Handler] = {

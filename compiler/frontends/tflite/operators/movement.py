@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...operators.images import batch_to_space, space_to_batch
+from ...operators.sizes import broadcast_args
 from ...operators.strided_slice import Bounds, Masks, strided_slice
 from ..call import Call, Handler
 from ..read_model import Tensor
@@ -222,17 +223,8 @@ def _broadcast_to(call: Call) -> None:
 
 
 def _broadcast_args(call: Call) -> None:
-    """The shape of what two shapes are broadcast to."""
-    rank = max(call.shape(0)[0], call.shape(1)[0])
-
-    def whole(i: int) -> str:
-        missing = rank - call.shape(i)[0]
-        ones = call.builder.constant(np.ones(missing, call.tensor(i).dtype), "ones")
-        return call.node("Concat", [ones, call.raw(i)], axis=0) if missing else call.raw(i)
-
-    a, b = whole(0), whole(1)
-    is_one = call.node("Equal", [a, call.number(1, call.result().dtype)])
-    call.store(call.node("Where", [is_one, b, a]))
+    shapes = [call.cast(call.raw(i), "int64") for i in range(2)]
+    call.store(call.cast(broadcast_args(call, shapes, [call.shape(i)[0] for i in range(2)]), call.result().dtype))
 
 
 def _fill(call: Call) -> None:
