@@ -8,8 +8,10 @@ import numpy as np
 from tflite_models import Writer
 
 
-def detector(anchors: int = 40, classes: int = 3, most: int = 6, each: int = 1, **more: Any) -> bytes:
-    """`each` is how many classes a box has; `more` are other options."""
+def detector(
+    anchors: int = 40, classes: int = 3, most: int = 6, each: int = 1, length: int | None = None, **more: Any
+) -> bytes:
+    """`each` is how many classes a box has; `more` are other options, of which the first `length` bytes are kept."""
     from flatbuffers import flexbuffers
 
     writer = Writer()
@@ -31,6 +33,6 @@ def detector(anchors: int = 40, classes: int = 3, most: int = 6, each: int = 1, 
     }
     options |= {"nms_score_threshold": 0.3, "nms_iou_threshold": 0.4}
     options |= {"y_scale": 10.0, "x_scale": 10.0, "h_scale": 5.0, "w_scale": 5.0}
-    custom = bytes(flexbuffers.Dumps({**options, **more}))
+    custom = bytes(flexbuffers.Dumps({**options, **more}))[:length]
     writer.operator("TFLite_Detection_PostProcess", [boxes, scores, table], results, custom=custom)
     return writer.bytes()

@@ -207,11 +207,12 @@ def packed(data: Array) -> Array:
 
 def file_of(row: Row) -> bytes:
     """A model of the row alone, whose results have the shapes that the interpreter finds."""
-    draft = _file(row, [r.shape for r in row.results])
-    return _file(row, [found.shape for found in interpreted(draft, row.feeds)])
+    draft = written(row, [r.shape for r in row.results])
+    return written(row, [found.shape for found in interpreted(draft, row.feeds)])
 
 
-def _file(row: Row, shapes: Sequence[Sequence[int]]) -> bytes:
+def written(row: Row, shapes: Sequence[Sequence[int]]) -> bytes:
+    """A model of the row alone, whose results have these shapes."""
     writer = Writer()
     inputs = []
     for i, o in enumerate(row.operands):

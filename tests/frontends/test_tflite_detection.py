@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import webnn_compile
 from tflite_detector import detector
 from tflite_models import interpreted, seeded
+from webnn_compile.errors import InputError, UnsupportedError
+from webnn_compile.frontends.importers import import_model
 
 Array = np.ndarray
 RNG = seeded("detection")
@@ -67,3 +71,15 @@ def test_boxes_with_several_classes(high: float, each: int) -> None:
     for a, b in zip(got[:3], want[:3], strict=True):
         np.testing.assert_allclose(a[:, : found * each], b[:, : found * each], atol=1e-5)
         assert not a[:, found * each :].any()
+
+
+@pytest.mark.parametrize("count", [0, 5])
+def test_classes_that_the_scores_lack_are_refused(count: int) -> None:
+    with pytest.raises(UnsupportedError, match=rf"\('r0'\): {count} classes, where its scores are of 4"):
+        import_model(detector(num_classes=count))
+
+
+@pytest.mark.parametrize("change", [{"length": 0}, {"length": 60}, {"y_scale": "wide"}])
+def test_options_that_are_damaged_are_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=r"\('r0'\): its options cannot be read, or lack some; convert it again"):
+        import_model(detector(**change))

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import webnn_compile
-from tflite_models import Result, Row, file_of, interpreted, litert
+from tflite_models import Result, Row, file_of, interpreted, litert, written
 from tflite_rows import ROWS
+from webnn_compile.errors import UnsupportedError
 from webnn_compile.frontends.tflite.operators import OPERATORS
 
 
@@ -53,6 +54,20 @@ def test_steps_go_on_from_the_run_before(kind: str, target: str) -> None:
         np.testing.assert_allclose(got, interpreter.get_tensor(made["index"]), atol=1e-5)
     apart = webnn_compile.compile(file_of(row), states=())
     assert [spec.name for spec in apart.program.inputs] == ["operand_0", "past.operand_4"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "changed", "message"),
+    [
+        ("LSTM", {"kernelType": 0}, "its kernel type FULL is not supported: convert the model with steps of"),
+        ("SVDF", {"rank": 0}, "6 filters of rank 0: the rank has to be a divisor of their number"),
+        ("SVDF", {"rank": 4}, "6 filters of rank 4: the rank has to be a divisor of their number"),
+    ],
+)
+def test_steps_that_are_refused(kind: str, changed: dict[str, int], message: str) -> None:
+    row = next(row for row in ROWS if row.kind == kind)
+    with pytest.raises(UnsupportedError, match=message):
+        webnn_compile.compile(written(replace(row, fields={**row.fields, **changed}), [r.shape for r in row.results]))
 
 
 def test_every_operator_has_a_row() -> None:

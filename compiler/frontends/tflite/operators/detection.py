@@ -8,18 +8,43 @@ from typing import Any
 import numpy as np
 from flatbuffers import flexbuffers
 
+from ....errors import InputError
 from ..call import Call, Handler
+from ..read_model import DAMAGES
+
+_NUMBERS = (
+    *("max_detections", "num_classes", "nms_score_threshold", "nms_iou_threshold"),
+    *("y_scale", "x_scale", "h_scale", "w_scale"),
+)
+"""Options that have no default."""
 
 
 def _post_process(call: Call) -> None:
     """Results are as many as there can be, zero from the number found on."""
-    options: dict[str, Any] = flexbuffers.Loads(call.operator.custom)
+    options = _options(call)
     anchors, classes = call.shape(2)[0], call.shape(1)[-1]
+    if not 1 <= int(options["num_classes"]) <= classes:
+        raise call.unsupported(f"{options['num_classes']} classes, where its scores are of {classes}")
     boxes = call.node("Reshape", [_decoded(call, options), call.integers([1, anchors, 4])])
     known = call.node(
         "Slice", [call.read(1), *map(call.integers, ([classes - int(options["num_classes"])], [classes], [2]))]
     )
     (_of_each_class if options.get("use_regular_nms") else _of_best_classes)(call, options, boxes, known)
+
+
+def _options(call: Call) -> dict[str, Any]:
+    """Custom options by name. InputError where they cannot be read, or one that has no default is missing."""
+    try:
+        options: dict[str, Any] = flexbuffers.Loads(call.operator.custom)
+        is_whole = all(isinstance(options[name], int | float) for name in _NUMBERS)
+    except DAMAGES:
+        is_whole = False
+    if not is_whole:
+        raise InputError(
+            f"{call.scope.model.name} is not a valid TFLite model: {call.operator.kind} ({call.stem!r}): its options "
+            "cannot be read, or lack some; convert it again"
+        )
+    return options
 
 
 def _limits(call: Call, options: dict[str, Any]) -> list[str]:

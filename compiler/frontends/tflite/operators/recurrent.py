@@ -97,14 +97,14 @@ def _unidirectional_sequence_rnn(call: Call) -> None:
 
 
 _BASIC = 1
-"""The kernel of LSTM whose states are operands and results; that of others is part of the model."""
+"""The type of kernel of LSTM whose states are operands and results; FULL keeps them in variables of the model."""
 
 
 def _lstm_step(call: Call) -> None:
     """One step: gates input, cell, forget and output are one product with the input and the last result. What the
     product takes and gives are results, too."""
     if call.options.KernelType() != _BASIC:
-        raise call.unsupported("it keeps values from one run to the next: convert the form that takes and returns them")
+        raise call.unsupported("its kernel type FULL is not supported: convert the model with steps of type BASIC")
     joined = call.node("Concat", [call.read(0), call.read(1)], axis=-1)
     gates = call.node("Gemm", [joined, call.read(2), call.read(3)], transB=1)
     units = call.shape(1)[-1]
@@ -137,6 +137,8 @@ def _svdf(call: Call) -> None:
     filter with the features, of which weights over time make a sum."""
     rank = call.options.Rank()
     filters, memory = call.shape(2)
+    if rank < 1 or filters % rank:
+        raise call.unsupported(f"{filters} filters of rank {rank}: the rank has to be a divisor of their number")
     product = call.node("Gemm", [call.read(0), call.read(1)], transB=1)
     newest = call.node("Unsqueeze", [product, call.integers([2])])
     apart, flat = call.integers([-1, filters, memory]), call.integers([-1, filters * memory])
