@@ -32,8 +32,8 @@ ROWS_IN_BROWSERS: Mapping[Effort, int] = {"check": 1, "ci": 8, "all": 1}
 """Every so many of those run as bundles in a browser, too."""
 
 MANY_KERNELS = (
-    *("attention", "compress", "decodermaskedmultiheadattention", "groupqueryattention", "gru", "lstm"),
-    *("multiheadattention", "nonmaxsuppression", "nonzero", "rnn", "sampletoken", "topk", "unique"),
+    *("attention", "compress", "decodermaskedmultiheadattention", "dynamicquantizelstm", "groupqueryattention"),
+    *("gru", "lstm", "multiheadattention", "nonmaxsuppression", "nonzero", "rnn", "sampletoken", "topk", "unique"),
 )
 """How rows begin that are programs of many kernels: loops, sorting."""
 

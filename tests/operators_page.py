@@ -50,6 +50,10 @@ ONNX models of any opset are taken. Control flow (If, Loop, Scan), functions, se
 row here: they are part of the model, not of a kernel. [Command line](command-line.md#operators-and-types) says which
 types of elements a model may have.
 
+com.microsoft.DynamicQuantizeLSTM quantises the states of a batch with one scale, as onnxruntime does with one thread.
+With several threads and a batch above 1, onnxruntime quantises parts of the batch apart, and its results differ a
+little with their number.
+
 ## Models
 
 Tests compile these and compare them with onnxruntime: {models}. The fuzzer adds random graphs of all operators.

@@ -102,6 +102,7 @@ def _quantized(
     given: Collection[int] = (B,),
     columns: bool = False,
     zero: int = 0,
+    lengths: tuple[int, ...] = (),
     constants: Collection[int] = (1, 2, 3, 7, 8, 9, 10, 11),
     **attributes: Any,
 ) -> Case:
@@ -118,10 +119,12 @@ def _quantized(
     optional = [_integers.normal(*shapes[i]) if i in given else None for i in (B, H, C, P)]
     scales = [_integers.uniform(0.004, 0.008, *parameters) for _ in weights]
     zeros = np.full(parameters, zero, dtype)
-    inputs = (x, *weights, optional[0], None, *optional[1:], scales[0], zeros, scales[1], zeros)
+    sizes = np.asarray(lengths, np.int32) if lengths else None
+    inputs = (x, *weights, optional[0], sizes, *optional[1:], scales[0], zeros, scales[1], zeros)
     made = {"hidden_size": hidden, **attributes}
     known = frozenset(constants)
-    return Case(f"ms-lstm-{name}", "DynamicQuantizeLSTM", inputs, made, 17, known, outputs=3, domain="com.microsoft")
+    op = "DynamicQuantizeLSTM"
+    return Case(f"{op.lower()}-{name}", op, inputs, made, 17, known, outputs=3, domain="com.microsoft")
 
 
 CASES = [
@@ -129,8 +132,13 @@ CASES = [
     _quantized("bytes-reverse", "uint8", 4, 1, 5, 8, given=(B, H, C), zero=128, direction="reverse"),
     _quantized("columns-bidirectional", "int8", 3, 2, 12, 16, given=(B, H, C, P), columns=True, **_BOTH),
     _quantized("given-weights", "int8", 2, 2, 3, 4, given=(), zero=5, constants=(), input_forget=1),
+    _quantized("lengths", "int8", 4, 3, 5, 8, lengths=(4, 1, 3)),
+    _quantized("lengths-shorter", "uint8", 5, 3, 5, 8, given=(B, H, C), zero=128, lengths=(3, 0, 1)),
+    _quantized("lengths-reverse", "int8", 4, 3, 5, 8, given=(B, H, C), lengths=(2, 1, 3), direction="reverse"),
+    _quantized("lengths-bidirectional", "int8", 5, 3, 5, 8, given=(B, H, C, P), lengths=(5, 1, 3), **_BOTH),
     *(case for op in GATES for case in _family(op)),
     _case("LSTM", "lengths-reverse", steps=4, batch=3, direction="reverse", lengths=(4, 1, 3), given=(B, H, C)),
+    *(_case(op, "no-steps", batch=3, lengths=(2, 0, 1), given=(B, H)) for op in GATES),
     _case("LSTM", "full-lengths", lengths=(3, 3), constants=WEIGHTS | {LENGTHS}),
     _case("LSTM", "wide", steps=2, batch=5, features=40, hidden=67),
     _case("LSTM", "peepholes", given=(B, H, C, P)),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ...ir.construct import maximum, minimum, select
 from ...ir.nodes import Const, Expr, expr
-from ...ir.sizes import divides, equal, is_one, shown
+from ...ir.sizes import Size, divides, equal, is_one, shown
 from ...tensor import Tensor, compute
 from ..axes import many_axes
 from ..broadcast import broadcast_element, broadcast_shape
@@ -98,6 +98,13 @@ def _space_to_depth(call: Call) -> Tensor:
     return compute(call.name, (n, channels * b * b, height // b, width // b), (t,), body)
 
 
+def turned(at: Expr, length: Expr, steps: Size) -> Expr:
+    """The place of the step `at` where the first `length` of `steps` are in the opposite order, and the rest kept. No
+    length given at run time leads outside of them."""
+    inside = minimum(maximum(to_int32(length), 0), steps)
+    return select(at < inside, maximum(inside - 1 - at, 0), at)
+
+
 def _reverse_sequence(call: Call) -> Tensor:
     """The first sequence_lens[i] elements along time_axis of batch i turned round, the rest kept."""
     t, lengths = call.input(0), call.input(1)
@@ -109,10 +116,7 @@ def _reverse_sequence(call: Call) -> Tensor:
         )
 
     def body(*axes: Expr) -> Expr:
-        at = axes[time]
-        # No length given at run time leads outside of the tensor.
-        length = minimum(maximum(to_int32(lengths[axes[batch]]), 0), t.shape[time])
-        source = select(at < length, maximum(length - 1 - at, 0), at)
+        source = turned(axes[time], lengths[axes[batch]], t.shape[time])
         return t.read([source if d == time else axis for d, axis in enumerate(axes)])
 
     return compute(call.name, t.shape, (t, lengths), body)

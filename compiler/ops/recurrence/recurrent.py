@@ -41,7 +41,7 @@ def _lstm(
 
     def step(t: Expr, states: Sequence[Tensor]) -> list[Tensor]:
         output, cell = states
-        products = layer.recurrent(chosen, output, 0, 4, "products")
+        products = layer.recurrent(chosen, t, output, (0, 4, "products"))
         gates = compute(
             f"{name}.gates",
             products.shape,
@@ -101,7 +101,7 @@ def _gru(layer: Layer, chosen: Sequence[int], functions: tuple[Map, Map], inputs
     def step(t: Expr, states: Sequence[Tensor]) -> list[Tensor]:
         (state,) = states
         shape = state.shape
-        products = layer.recurrent(chosen, state, 0, 3 if late else 2, "products")
+        products = layer.recurrent(chosen, t, state, (0, 3 if late else 2, "products"))
 
         def from_input(gate: int, d: Expr, n: Expr, i: Expr) -> Expr:
             return inputs[layer.step(chosen, t, d), d, n, i + gate * hidden]
@@ -122,7 +122,7 @@ def _gru(layer: Layer, chosen: Sequence[int], functions: tuple[Map, Map], inputs
             reset = compute(
                 f"{name}.reset", shape, (products, inputs, state), lambda d, n, i: gate(1, d, n, i) * state[d, n, i]
             )
-            own = layer.recurrent(chosen, reset, 2, 1, "hidden")
+            own = layer.recurrent(chosen, t, reset, (2, 1, "hidden"))
 
             def fresh(d: Expr, n: Expr, i: Expr) -> Expr:
                 return g(own[d, n, i] + from_input(2, d, n, i))
@@ -151,7 +151,7 @@ def rnn(call: Call) -> tuple[Tensor, ...]:
 
 def _rnn(layer: Layer, chosen: Sequence[int], f: Map, inputs: Tensor) -> Ran:
     def step(t: Expr, states: Sequence[Tensor]) -> list[Tensor]:
-        products = layer.recurrent(chosen, states[0], 0, 1, "products")
+        products = layer.recurrent(chosen, t, states[0], (0, 1, "products"))
         output = compute(
             f"{layer.call.name}.output",
             states[0].shape,

@@ -30,6 +30,9 @@ Step = Callable[[Expr, Sequence[Tensor]], list[Tensor]]
 Ran = tuple[Sequence[int], list[Tensor], Tensor]
 """Directions, their last states, and the rows of their output."""
 
+Gates = tuple[int, int, str]
+"""The number of the first gate of a product with the state, how many gates there are, and the end of its name."""
+
 DIRECTIONS = {"forward": 1, "reverse": 1, "bidirectional": 2}
 
 ALPHA = {"LeakyRelu": 0.01, "HardSigmoid": 0.2, "Elu": 1.0, "ThresholdedRelu": 1.0, "Affine": 1.0, "ScaledTanh": 1.0}
@@ -57,8 +60,8 @@ class Weights(Protocol):
     def of_inputs(self, layer: Layer, chosen: Sequence[int]) -> Tensor:
         """W x for all steps: [steps, directions, batch, gates * hidden]."""
 
-    def of_state(self, layer: Layer, chosen: Sequence[int], state: Tensor, first: int, count: int, what: str) -> Tensor:
-        """R h for `count` gates from the gate `first` on: [directions, batch, count * hidden]. `what` ends its name."""
+    def of_state(self, layer: Layer, chosen: Sequence[int], t: Expr, state: Tensor, gates: Gates) -> Tensor:
+        """R h for the gates at the loop's step `t`: [directions, batch, gates * hidden]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +81,9 @@ class Floats:
 
         return compute(f"{layer.call.name}.inputs", shape, (x, w), product)
 
-    def of_state(self, layer: Layer, chosen: Sequence[int], state: Tensor, first: int, count: int, what: str) -> Tensor:
-        r, offset = self.r, first * layer.hidden
+    def of_state(self, layer: Layer, chosen: Sequence[int], t: Expr, state: Tensor, gates: Gates) -> Tensor:
+        r, (first, count, what) = self.r, gates
+        offset = first * layer.hidden
 
         def product(d: Expr, n: Expr, g: Expr) -> Expr:
             at, row = layer.direction(chosen, d), g + offset if offset else g
@@ -162,9 +166,9 @@ class Layer:
 
         return compute(f"{self.call.name}.{what}", shape, (start,), element)
 
-    def recurrent(self, chosen: Sequence[int], state: Tensor, first: int, count: int, what: str) -> Tensor:
-        """R h for `count` gates from the gate `first` on: [directions, batch, count * hidden]."""
-        return self.weights.of_state(self, chosen, state, first, count, what)
+    def recurrent(self, chosen: Sequence[int], t: Expr, state: Tensor, gates: Gates) -> Tensor:
+        """R h for the gates at the loop's step `t`: [directions, batch, gates * hidden]."""
+        return self.weights.of_state(self, chosen, t, state, gates)
 
     def valid(self, chosen: Sequence[int], t: Expr, d: Expr, n: Expr) -> Expr | None:
         """Whether a step is one of the sequence of batch `n`; None where all are."""
@@ -281,7 +285,8 @@ def run_steps(
     step: Callable[[Expr, Sequence[Tensor]], list[Tensor]],
 ) -> Ran:
     """The loop over steps: from the states, of which the first is the output, to the next ones. Beyond the end of a
-    sequence states stay as they are, and the output is zero."""
+    sequence states stay as they are, and the output is zero. The last states of one without steps are zero, as
+    onnxruntime has them."""
     name = layer.call.name
 
     def body(counter: Scalar, states: Sequence[Tensor]) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
@@ -306,7 +311,19 @@ def run_steps(
         return [kept(a, b) for a, b in zip(results, states, strict=True)], [row]
 
     finals, (rows,) = loop(f"{name}.steps{chosen[0]}", layer.steps, starts, body)
-    return chosen, finals, rows
+    lengths = layer.lengths
+    if lengths is None or (lengths.data is not None and bool((lengths.data > 0).all())):
+        return chosen, finals, rows
+
+    def final(t: Tensor) -> Tensor:
+        return compute(
+            f"{t.name}.final",
+            t.shape,
+            (t, lengths),
+            lambda d, n, h: select(to_int32(lengths[n]) > 0, t[d, n, h], 0),
+        )
+
+    return chosen, [final(t) for t in finals], rows
 
 
 def _true(cond: Expr | None) -> Expr:
