@@ -53,7 +53,6 @@ def render_device(program: DeviceProgram) -> bytes:
     steps = _Steps(program, numbers)
     canaries = {program.launches[c.launch].kernel: c for c in program.canaries}
     document: dict[str, Any] = {
-        "backend": program.backend,
         "features": sorted({feature for k in program.kernels for feature in k.features}),
         "storages": _columns(_storage(s) for s in program.storages),
         "values": _columns(

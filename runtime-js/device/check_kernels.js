@@ -18,6 +18,7 @@ import { tryKernels } from './try_kernels.js';
  * @property {Promise<Known | undefined> | Known | undefined} known
  * @property {import('../model.js').CanaryInfo} [report]
  * @property {number[]} [skipped] kernels for which there was no time
+ * @property {number} [most] milliseconds that they take
  * @property {UnsupportedError} [wrong] the end of all runs
  * @property {(run: Promise<unknown>) => void} [onRun] takes each
  * @property {(report: import('../model.js').CanaryInfo) => void} [onReport] takes each that follows the load
@@ -70,17 +71,19 @@ export async function checkKernels(checks, on) {
   const { device, program, plan } = on;
   const all = program.kernels.flatMap(({ norm }, kernel) => (norm === undefined ? [] : [kernel]));
   const software = isSoftware(device.adapter);
-  const most = software ? SHARE * (performance.now() - checks.began) : MOST_MS;
-  const ms = plan.canaries === 'all' ? undefined : most;
+  checks.most ??= software ? SHARE * (performance.now() - checks.began) : MOST_MS;
+  // Where some are known to be wrong, no other result than that of all can take the place of what is known.
+  const known = await knownFaults(checks, on);
+  const ms = plan.canaries === 'all' || known.length ? undefined : checks.most;
   // What had no time before comes first now.
-  const order = [...(checks.skipped ?? []), ...all];
-  const { skipped, failed } = await tryKernels(device, program, [...new Set(order)], ms, software);
+  const order = new Set([...all.filter((kernel) => checks.skipped?.includes(kernel)), ...all]);
+  const { skipped, failed } = await tryKernels(device, program, order, ms, software);
   checks.skipped = skipped;
   // One for each kernel: what took its source's place may fail, too. Kernels of other nodes may have the same name.
   /** @type {Map<string, KernelFault>} */
   const byKernel = new Map();
   const add = (/** @type {KernelFault} */ fault) => byKernel.set(`${fault.kernel} ${fault.nodes}`, fault);
-  for (const fault of await knownFaults(checks, on)) if (fault.action !== GIVEN_UP) add(fault);
+  for (const fault of known) if (fault.action !== GIVEN_UP) add(fault);
   for (const kernel of failed) {
     const one = at(program.kernels, kernel);
     /** @type {KernelFault['action'] | undefined} */

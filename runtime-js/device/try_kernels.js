@@ -9,14 +9,10 @@ import { at, launchesOf, storageOf, valueAt, whole } from './device_program.js';
 /** @typedef {import('./device_program.js').Canary} Canary */
 /** @typedef {import('./device_program.js').Program} Program */
 
-/** Bytes that are made, moved and compared in a millisecond, at least. */
-const PER_MS = 2 ** 20;
+const MIB = 2 ** 20;
 
 /** Operations of a GPU in the time of a byte; a software adapter has one. */
-const PER_BYTE = 64;
-
-/** Work of launches that are under way at once, but for one that is larger, in bytes: to wait for each takes longer than it does. */
-const AT_ONCE = 2 ** 25;
+const PER_BYTE = 128;
 
 /** After so many elements, a prime, the same ones come again: copies take a tenth of the time. */
 const PERIOD = 65521;
@@ -25,7 +21,7 @@ const PERIOD = 65521;
  * Kernels that were not checked, as they do not fit into `ms`, in their order, and those that failed.
  * @param {import('./device_program.js').Device} device
  * @param {Program} program
- * @param {readonly number[]} kernels that have canaries
+ * @param {Iterable<number>} kernels that have canaries
  * @param {number} [ms] all of them without it
  * @param {boolean} [software] whether the device is a CPU
  */
@@ -37,18 +33,20 @@ export async function tryKernels(device, program, kernels, ms = Infinity, softwa
   const failed = [];
   /** @type {Map<string, Words>} */
   const drawn = new Map();
-  /** @type {Promise<void>[]} */
+  /** @type {(Promise<void> | undefined)[]} */
   let launched = [];
   let work = 0;
   for (const kernel of kernels) {
     const canary = at(program.kernels, kernel);
     const own = canary.bytes + canary.flops / (software ? 1 : PER_BYTE);
-    if (work + own > AT_ONCE) {
+    // More would take memory, and to wait for each takes longer than it does.
+    if (work + own > 32 * MIB) {
       await Promise.all(launched);
       launched = [];
       work = 0;
     }
-    if (performance.now() + (work + own) / PER_MS > end) {
+    // In a millisecond so many bytes are made, moved and compared, at least.
+    if (performance.now() + (work + own) / MIB > end) {
       skipped.push(kernel);
       continue;
     }
@@ -59,13 +57,13 @@ export async function tryKernels(device, program, kernels, ms = Infinity, softwa
     const contents = launch.arguments.map((value, i) => elements(program, canary, value, result - i, drawn));
     const signs = at(contents, result);
     contents[result] = words(dtype, signs.length);
-    const finish = async () => {
-      const left = await device.tryLaunch?.(launch, canary.sizes ?? [], contents);
+    const going = device.tryLaunch?.(launch, canary.sizes ?? [], contents).then((left) => {
       // Without it there is no memory for the launch, which says nothing of the kernel.
       if (!left) skipped.push(kernel);
       else if (!agrees(canary, signs, dtype, left)) failed.push(kernel);
-    };
-    launched.push(finish());
+    });
+    going?.catch(() => {}); // as operands of the next may have no memory
+    launched.push(going);
   }
   await Promise.all(launched);
   return { skipped, failed };
@@ -91,8 +89,8 @@ const elements = (program, canary, value, a, drawn) => {
   let array = drawn.get(key) ?? words(type, 0);
   if (array.length < size) {
     const known = array;
-    array = words(type, PERIOD * 2 ** Math.max(0, Math.ceil(Math.log2(size / PERIOD))));
-    drawn.set(key, array);
+    array = words(type, Math.max(size, PERIOD));
+    if (size <= MIB) drawn.set(key, array); // there is one for each kind of operand
     const number = a ? numberOf(own, canary) : (/** @type {number} */ word) => 1 - 2 * (word & 1);
     let word = (a + 1) * 0x9e3779b1;
     array.set(known);
@@ -102,7 +100,7 @@ const elements = (program, canary, value, a, drawn) => {
       word ^= word << 5;
       array[e] = type === 'float16' ? toHalf(number(word)) : number(word);
     }
-    for (let e = known.length || PERIOD; e < array.length; e *= 2) array.copyWithin(e, 0, e);
+    for (let e = known.length || PERIOD; e < size; e += e - (e % PERIOD)) array.copyWithin(e, e % PERIOD, e);
   }
   const count = lengthOf(digits.map(([extent]) => extent));
   const isPadded = digits.some(([, , axis = -1]) => axis >= 0);

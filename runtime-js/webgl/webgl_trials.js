@@ -3,7 +3,7 @@ import { at, storageOf } from '../device/device_program.js';
 import { prepareLaunch } from './webgl_compile.js';
 import { createTexture, formatOf } from './webgl_context.js';
 import { drawer } from './webgl_draw.js';
-import { disposeState, framebufferOf, settle, sizeOf } from './webgl_state.js';
+import { checkLost, disposeState, framebufferOf, settle, sizeOf } from './webgl_state.js';
 import { upload } from './webgl_transfer.js';
 
 /** @typedef {import('./webgl_state.js').State} State */
@@ -24,6 +24,7 @@ export async function tryLaunch(state, launch, scalars, contents) {
       return texture;
     });
     drawer(own)(prepareLaunch(own, { ...launch, arguments: [...storages.keys()] }), scalars);
+    checkLost(state);
     if (gl.getError()) return undefined;
     await settle(state); // reading waits for no launch then
     const result = storages.length - 1;

@@ -66,6 +66,57 @@ test('on a GPU they take 50 ms, and those that had no time come first the next t
   assert.deepEqual([tried, checks.report], [[0, 1], { checked: 2, skipped: 0, failed: [] }]);
 });
 
+test('where some are known to be wrong all are tried, whatever it takes, and what is right is forgotten', async (t) => {
+  t.mock.method(console, 'warn', () => {});
+  const where = `A GPU; ${globalThis.navigator?.userAgent}`;
+  const fault = { kernel: 'sum', nodes: ['Sum_1'], backend: 'webgpu', action: 'other-backend' };
+  const kernels = program.kernels.map((kernel) => ({ ...kernel, bytes: 2 ** 26 }));
+  for (const right of [false, true]) {
+    const tryLaunch = async ({ kernel }) => Float32Array.of(kernel && !right ? 1 : RIGHT).buffer;
+    const plan = { backend: 'webgpu', program: { sha256: 'of the program' } };
+    const on = { plan, program: { ...program, kernels }, device: { adapter: 'A GPU', tryLaunch } };
+    const checks = { began: 0, known: Promise.resolve({ where, faults: [fault] }) };
+    if (right) await checkKernels(checks, on);
+    else await assert.rejects(checkKernels(checks, on), { code: 'wrong-results', faults: [fault] });
+    assert.equal(checks.report.checked, 2);
+    assert.deepEqual(checks.known, right ? undefined : { where, faults: [fault] });
+  }
+});
+
+test('a software adapter has a share of the load, however old the page is', async (t) => {
+  let clock = 100;
+  t.mock.method(performance, 'now', () => clock);
+  const kernels = program.kernels.map((kernel) => ({ ...kernel, bytes: 2 ** 24 }));
+  const on = {
+    plan: { backend: 'webgpu', program: { sha256: 'of the program' } },
+    program: { ...program, kernels },
+    device: { adapter: 'llvmpipe', tryLaunch: async () => Float32Array.of(RIGHT).buffer },
+  };
+  const checks = { began: 0, known: Promise.resolve(undefined) };
+  for (const time of [100, 3_600_000]) {
+    clock = time;
+    await checkKernels(checks, on);
+    assert.deepEqual(checks.report, { checked: 0, skipped: 2, failed: [] });
+  }
+});
+
+test('where operands have no memory, launches that are under way are left without a fault', async () => {
+  const kernels = [program.kernels[0], { ...program.kernels[1], bytes: 1 }];
+  const values = [program.values[0], { ...program.values[0], length: 2 ** 40 }];
+  const launches = program.launches.map((launch, i) => ({ ...launch, arguments: [i] }));
+  const unhandled = [];
+  const take = (error) => unhandled.push(error);
+  process.on('unhandledRejection', take);
+  const tryLaunch = async () => {
+    await undefined;
+    throw new Error('lost');
+  };
+  await assert.rejects(tryKernels({ tryLaunch }, { ...program, kernels, values, launches }, [0, 1]), RangeError);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  process.off('unhandledRejection', take);
+  assert.deepEqual(unhandled, []);
+});
+
 test('launches are under way at once, as far as memory allows', async () => {
   const pending = [];
   const tryLaunch = () => new Promise((resolve) => pending.push(() => resolve(Float32Array.of(RIGHT).buffer)));
