@@ -130,6 +130,38 @@ def test_arrays_in_a_loop_of_tensorflow_1(backwards: bool, tmp_path: Path) -> No
     np.testing.assert_allclose(got, np.exp(data[::-1] if backwards else data), rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("parts", "item", "want"),
+    [
+        ([[0, 1]], None, [1, 2, 0, 0, 0]),
+        ([[0, 1]], 4, [1, 2, 0, 0, 9]),
+        ([[3, 4], [0, 1]], None, [1, 2, 0, 1, 2]),
+    ],
+    ids=["part", "item", "two-parts"],
+)
+def test_an_array_of_which_parts_are_set(
+    parts: list[list[int]], item: int | None, want: list[float], tmp_path: Path
+) -> None:
+    """Five elements, of which two rows are scattered to `parts`, and then `item` is set."""
+    graph = Writer()
+    x, five = graph.placeholder("x", "float32", [2, 1]), graph.constant(5, "five", "int32")
+    graph.node("TensorArrayV3", [five], "array", dtype=REAL, element_shape=Sizes([1]))
+    flow = "array:1"
+    for i, places in enumerate(parts):
+        at = graph.constant(places, f"places{i}", "int32")
+        flow = graph.node("TensorArrayScatterV3", ["array", at, x, flow], f"part{i}", T=REAL)
+    if item is not None:
+        place, nine = graph.constant(item, "item", "int32"), graph.constant([9.0], "nine")
+        flow = graph.node("TensorArrayWriteV3", ["array", place, nine, flow], "set", T=REAL)
+    every = graph.constant([0, 1, 2, 3, 4], "all", "int32")
+    graph.node("TensorArrayGatherV3", ["array", every, flow], "y", dtype=REAL)
+    graph.node("TensorArraySizeV3", ["array", flow], "size")
+    (tmp_path / "net.pb").write_bytes(graph.bytes())
+    got = webnn_compile.compile(tmp_path / "net.pb").run({"x": np.asarray([[1], [2]], np.float32)})
+    np.testing.assert_array_equal(got["y"], np.asarray(want, np.float32)[:, None])
+    assert got["size"] == 5
+
+
 def test_conditions_of_tensorflow_1(tmp_path: Path) -> None:
     """One in another, which takes a value of both branches: below zero -x, to ten x * x, else 7."""
     graph = Writer()

@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 
 from ..call import Call, Handler
+from ..facts import Fact
 from ..values import Reserved, Value
 from . import tensor_lists
 
@@ -26,18 +27,19 @@ def _made(call: Call) -> list[Value]:
 
 
 def _scatter(call: Call) -> Value:
-    """The rows of a tensor, by their numbers: as a rule all in their order."""
-    numbers, rows = call.known(1), call.shape(2)
-    if numbers is not None and rows and np.array_equal(numbers, np.arange(rows[0] or 0)):
-        return call.operand(2)
-    made = call.operand(3)
-    if not isinstance(made, Reserved):
-        raise call.unsupported("it sets elements of an array that has some")
-    sizes = call.node("Shape", [call.read(2)], start=1)
-    shape = call.node("Concat", [made.count, sizes], axis=0)
-    empty = call.node("Expand", [call.number_of(0, made.dtype), shape])
+    """The rows of a tensor, by their numbers: as a rule all of an array that has none yet, in their order."""
+    made, numbers = call.operand(3), call.known(1)
+    if isinstance(made, Reserved):
+        count = call.facts.get(made.count, Fact(0)).numbers
+        if numbers is not None and count == (numbers.size,) and np.array_equal(numbers, np.arange(numbers.size)):
+            return call.operand(2)
+        sizes = call.node("Shape", [call.read(2)], start=1)
+        shape = call.node("Concat", [made.count, sizes], axis=0)
+        before = call.node("Expand", [call.number_of(0, made.dtype), shape])
+    else:
+        before = call.read(3)
     places = call.node("Reshape", [call.cast(call.read(1), _INT64), call.integers([-1, 1])])
-    return call.node("ScatterND", [empty, places, call.read(2)])
+    return call.node("ScatterND", [before, places, call.read(2)])
 
 
 def _gather(call: Call) -> Value:
