@@ -185,6 +185,51 @@ def test_conditions_of_tensorflow_1(tmp_path: Path) -> None:
         assert model.run({"x": np.asarray(given, np.float32)}) == {"y": want}
 
 
+def _choice(graph: Writer, sides: tuple[str, str] = ("pred", "pred")) -> str:
+    """-x where x is below zero, else x * x: a Merge of Switch nodes by these conditions, "pred" being a copy of
+    "less"."""
+    x, zero = graph.placeholder("x", "float32", []), graph.constant(0.0, "zero")
+    graph.node("Identity", [graph.node("Less", [x, zero], "less", T=REAL)], "pred", T=Type("bool"))
+    graph.node("Square", [graph.node("Switch", [x, sides[0]], "above", T=REAL)], "square", T=REAL)
+    graph.node("Neg", [graph.node("Switch", [x, sides[1]], "below", T=REAL) + ":1"], "negative", T=REAL)
+    return graph.node("Merge", ["square", "negative"], "merge", N=2)
+
+
+@pytest.mark.parametrize("sides", [("less", "pred"), ("pred", "less"), ("same", "pred")])
+def test_a_condition_by_its_copies(sides: tuple[str, str], tmp_path: Path) -> None:
+    """Copies of a condition are one, and no output of the model."""
+    graph = Writer()
+    merge = _choice(graph, sides)
+    graph.node("Identity", ["less"], "same", T=Type("bool"))
+    graph.node("Identity", [merge], "y", T=REAL)
+    (tmp_path / "net.pb").write_bytes(graph.bytes())
+    model = webnn_compile.compile(tmp_path / "net.pb")
+    for given, want in ((-3, 3), (4, 16)):
+        got = model.run({"x": np.asarray(given, np.float32)})
+        assert got == {"y": want} | ({} if "same" in sides else {"same": given < 0})
+
+
+def test_which_input_a_merge_has(tmp_path: Path) -> None:
+    graph = Writer()
+    merge = _choice(graph)
+    graph.node("Identity", [merge], "y", T=REAL)
+    graph.node("Identity", [f"{merge}:1"], "index", T=Type("int32"))
+    (tmp_path / "net.pb").write_bytes(graph.bytes())
+    model = webnn_compile.compile(tmp_path / "net.pb")
+    for given, want in ((-3, {"y": 3, "index": 1}), (4, {"y": 16, "index": 0})):
+        assert model.run({"x": np.asarray(given, np.float32)}) == want
+
+
+def test_only_a_merge_of_another_form_is_refused(tmp_path: Path) -> None:
+    graph = Writer()
+    merge = _choice(graph)
+    graph.node("Merge", [graph.constant(1.0, "one"), graph.constant(2.0, "two")], "odd", N=2)
+    graph.node("AddV2", [merge, "odd"], "y", T=REAL)
+    (tmp_path / "net.pb").write_bytes(graph.bytes())
+    with pytest.raises(UnsupportedError, match=r"1 in all:\n  Merge: 1 operator 'odd'; it is control flow"):
+        import_model(tmp_path / "net.pb")
+
+
 @pytest.mark.parametrize("training", [False, True])
 def test_a_condition_that_is_known_leaves_one_branch(training: bool, tmp_path: Path) -> None:
     """As networks of TensorFlow 1 have it that normalise by the batch where they are trained."""

@@ -165,10 +165,11 @@ def _of_saved_model(saved: Any, name: str, variables: Path | None, wanted: str) 
 def _of_graph(
     graph: Any, name: str, producer: str, signature: Any = None, checkpoint: Checkpoint | None = None
 ) -> Model:
-    nodes, branches, loops = _structured(read_nodes(graph.node, name))
+    written = read_nodes(graph.node, name)
+    nodes, branches, loops = _structured(written)
     functions = {f.name: f for f in map(read_function, graph.library.function)} | loops | branches
     if signature is None or not signature.outputs:
-        inputs, outputs = _unread(nodes)
+        inputs, outputs = _unread(nodes, written)
     else:
         kinds = {n.name: n.op for n in nodes.values()}
         port = partial(_port, kinds=kinds, nodes=nodes)
@@ -206,14 +207,15 @@ def _port(key: str, info: Any, kinds: Mapping[str, str], nodes: Mapping[str, Nod
     return Port(key.split(":")[0] or key, read_ref(info.name, kinds), info.dtype, shape_of(info.tensor_shape))
 
 
-def _unread(nodes: Mapping[str, Node]) -> tuple[list[Port], list[Port]]:
-    """Placeholders, and nodes with inputs whose results no other node reads."""
+def _unread(nodes: Mapping[str, Node], written: Mapping[str, Node]) -> tuple[list[Port], list[Port]]:
+    """Placeholders, and nodes with inputs whose results no other node reads, neither among those that the file has:
+    copies of a condition are read by its Switch nodes alone."""
     inputs = [
         Port(n.name, (n.name, 0), n.attributes["dtype"].type, shape_of(n.attributes["shape"].shape))
         for n in nodes.values()
         if n.op == "Placeholder"
     ]
     inputs = [p if "shape" in nodes[p.name].attributes else Port(p.name, p.ref, p.dtype) for p in inputs]
-    read = {ref[0] for n in nodes.values() for ref in n.inputs}
+    read = {ref[0] for n in (*nodes.values(), *written.values()) for ref in n.inputs}
     last = [n for n in nodes.values() if n.name not in read and n.op not in ("NoOp", "Assert", "Placeholder")]
     return inputs, [Port(n.name, (n.name, 0)) for n in last if n.op != "Const" or len(last) == 1]

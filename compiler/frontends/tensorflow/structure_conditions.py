@@ -1,5 +1,5 @@
 """Conditions of TensorFlow 1 as If nodes. Switch gives a value to one of two branches, result 1 where the condition
-holds, and Merge has the result of the branch that it was given to:
+holds, and Merge has the result of the branch that it was given to, and which of its inputs that is:
 
     Switch(x, condition) -> result 1 -> then -> Merge            If(condition, x...) of two functions
                             result 0 -> else -> Merge       =>
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from .read_graph import Function, Node, Ref
+from .read_graph import Function, Node, Ref, origin
 from .schema import CLASSES
 from .structure_loops import Nodes, needed, without_readers
 
@@ -20,27 +20,37 @@ _Branches = tuple[Ref, dict[str, Node], Sequence[dict[str, Node]], Sequence[Ref]
 
 def structure_conditions(nodes: Mapping[str, Node], within: str = "") -> tuple[Nodes, dict[str, Function]]:
     """`nodes`, of the main graph or of the function `within`, with an If of the same name in place of each Merge, and
-    its functions by name. Where one Merge has another form, all stay as they are. Loops have to be structured."""
+    its functions by name. A Merge of another form stays as it is, with what it needs. Loops have to be structured."""
     result, functions = dict(nodes), dict[str, Function]()
+    read = {ref for n in nodes.values() for ref in n.inputs}
     waiting = [n for n in nodes.values() if n.op == "Merge"]
     removed = {n.name for n in nodes.values() if n.op == "Switch"}
-    while waiting:
-        found = next(((m, b) for m in waiting if (b := _branches(result, m, removed)) is not None), None)
-        if found is None:
-            return dict(nodes), {}
+    while found := next(((m, b) for m in waiting if (b := _branches(result, m, removed)) is not None), None):
         merge, (condition, switches, own, results) = found
         waiting.remove(merge)
         attributes = {}
         for name, branch, ref in zip(("else_branch", "then_branch"), own, results, strict=True):
             inner = {n.name: replace(n, inputs=tuple(_given(r, switches) for r in n.inputs)) for n in branch.values()}
-            function = Function(f"{within}/{merge.name}/{name}", tuple(switches), inner, (_given(ref, switches),))
+            ends = [_given(ref, switches)]
+            if (merge.name, 1) in read:
+                number = _number(f"{merge.name}/value_index", merge.inputs.index(ref))
+                inner[number.name] = number
+                ends.append((number.name, 0))
+            function = Function(f"{within}/{merge.name}/{name}", tuple(switches), inner, tuple(ends))
             functions[function.name] = function
             attributes[name] = CLASSES["AttrValue"](func=CLASSES["NameAttrList"](name=function.name))
         operands = (condition, *(s.inputs[0] for s in switches.values()))
         result[merge.name] = Node(merge.name, "If", operands, attributes)
     if not functions:
         return result, {}
+    removed -= {n.name for n in needed(result, [(m.name, 0) for m in waiting], set())}
     return without_readers({name: n for name, n in result.items() if name not in removed}, removed), functions
+
+
+def _number(name: str, value: int) -> Node:
+    tensor = CLASSES["TensorProto"](dtype="DT_INT32", int_val=[value])
+    kind, element = CLASSES["AttrValue"](type="DT_INT32"), CLASSES["AttrValue"](tensor=tensor)
+    return Node(name, "Const", (), {"dtype": kind, "value": element})
 
 
 def _given(ref: Ref, switches: Mapping[str, Node]) -> Ref:
@@ -71,7 +81,7 @@ def _branches(nodes: Mapping[str, Node], merge: Node, stops: set[str]) -> _Branc
         return None
     if len(sides) == 1 and apart:
         sides[1 - min(sides)] = apart[0]
-    conditions = {s.inputs[1] for s in switches.values()}
+    conditions = {origin(nodes, s.inputs[1]) for s in switches.values()}
     if sides.keys() != {0, 1} or len(conditions) != 1:
         return None
     branches = [sides[number] for number in (0, 1)]
