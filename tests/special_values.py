@@ -72,7 +72,10 @@ DIFFERENCES: Mapping[str, tuple[frozenset[str], str]] = {
         ),
     ),
     **dict.fromkeys(
-        ("Cast", "CastLike", "OneHot", "QuantizeLinear", "DynamicQuantizeLinear", "DynamicQuantizeMatMul"),
+        (
+            *("Cast", "CastLike", "OneHot", "QuantizeLinear"),
+            *("DynamicQuantizeLinear", "DynamicQuantizeMatMul", "DynamicQuantizeLSTM"),
+        ),
         (frozenset(SPRINKLED), OPEN),
     ),
     "Clip": (
