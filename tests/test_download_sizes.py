@@ -32,7 +32,7 @@ BYTES = {
 }
 """Bytes at most; resnet18 of ImageNet takes pictures and answers with classes."""
 
-WHOLE = 69_980
+WHOLE = 70_020
 """Bytes at most of all files but weights, for pages, types and browsers with plain SIMD, too."""
 
 OF_ALL = {"wasm": 41_440, "webgl": 40_970, "webgpu": 40_060}
@@ -40,7 +40,7 @@ OF_ALL = {"wasm": 41_440, "webgl": 40_970, "webgpu": 40_060}
 
 WHOLE_OF_ALL = 110_030
 
-BY_DEFAULT = {"wasm": 42_790, "webgl": 44_000, "webgpu": 43_080}
+BY_DEFAULT = {"wasm": 42_790, "webgl": 44_000, "webgpu": 43_100}
 """Bytes at most for one backend of a bundle for all, with canaries, as the command line makes it: 44 kB or less."""
 
 OF_CANARIES = {"webgl": 2_890, "webgpu": 2_930, "wasm": 1_400}

@@ -288,7 +288,7 @@ export const rules = {
         broken.changed++;
         if (call.startsWith('WebGL')) self.getExtension('WEBGL_lose_context')?.loseContext();
         else if (call === 'GPUAdapter.requestDevice') return result.then(destroyed);
-        else devices.at(-1)?.destroy();
+        else (self instanceof GPUDevice ? self : devices.at(-1))?.destroy(); // there may be one that was opened since
         return result;
       });
     },

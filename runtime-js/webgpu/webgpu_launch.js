@@ -151,8 +151,17 @@ export async function readMapped(state, buffer, read) {
     await untilDone(state.device.queue, buffer.mapAsync(READ));
     return read();
   } catch (error) {
-    await Promise.race([state.losing, new Promise((resolve) => setTimeout(resolve, LOSS_MS))]);
-    checkLost(state);
+    await awaitLoss(state);
     throw error;
   }
+}
+
+/**
+ * Behind an error, which a device that is lost may report before it says so.
+ * @param {State} state
+ * @throws {DeviceLostError} where it is lost
+ */
+export async function awaitLoss(state) {
+  await Promise.race([state.losing, new Promise((resolve) => setTimeout(resolve, LOSS_MS))]);
+  checkLost(state);
 }

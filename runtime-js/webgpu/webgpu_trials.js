@@ -2,7 +2,7 @@
 import { at } from '../device/device_program.js';
 import { BufferUsage } from '../gpu_flags.js';
 import { prepareLaunch } from './webgpu_compile.js';
-import { launchAll, readMapped } from './webgpu_launch.js';
+import { awaitLoss, launchAll, readMapped } from './webgpu_launch.js';
 import { createBuffer, STORAGE_USAGE, scoped } from './webgpu_state.js';
 
 /** @typedef {import('./webgpu_state.js').State} State */
@@ -25,7 +25,9 @@ export async function tryLaunch(state, launch, scalars, contents) {
   });
   try {
     const read = () => staging.getMappedRange().slice(0);
-    return (await reported) === undefined ? await readMapped(state, staging, read) : undefined;
+    if ((await reported) === undefined) return await readMapped(state, staging, read);
+    await awaitLoss(state);
+    return undefined;
   } finally {
     for (const buffer of buffers) buffer.destroy();
   }
