@@ -63,7 +63,7 @@ def test_nan_is_one_value(model: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ((*OPEN[4:], *FIXED), r"x: declared \[1, \?, 4\].*Fix them: .*--shape x=1x128x4"),
+        ((*OPEN[4:], *FIXED), r"x: declared \[1, \?, 4\].*Fix them: .*--shape x=1x1x4 "),
         (("--shape", "x=1xNx4", *FIXED), r"leave sizes to each run: .*--dim N=1\.\.128"),
         ((*OPEN, "--dim", "M=1..8"), r"--dim M: net\.onnx has no dimension of this name.*named dimensions: batch, N\."),
         (("--dim", "N=8..1"), r"the size 'N' is given as 8\.\.1: give a least and a most value"),
