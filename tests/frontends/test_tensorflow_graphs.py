@@ -117,7 +117,8 @@ def test_fused_functions_of_tensorflow_js(op: str, tmp_path: Path) -> None:
     graph = Writer()
     x, window = graph.placeholder("x", "float32", [2, 7, 6, 4]), {"strides": [1, 1, 1, 1], "padding": "SAME", "T": REAL}
     operands = [x, graph.constant(real(3, 3, 4, 1 if op.startswith("D") else 4), "w")]
-    bias, slope = graph.constant(real(4), "b"), graph.constant(real(1, 1, 4), "slope")
+    # Slopes of both signs: where all were negative, no result would be.
+    bias, slope = graph.constant(real(4), "b"), graph.constant([[[-0.5, 0.25, 0.5, 0.75]]], "slope")
     fused = "_FusedConv2D" if op == "Conv2D" else "FusedDepthwiseConv2dNative"
     functions = {"fused_ops": ["BiasAdd", "Prelu"], "num_args": 2}
     graph.node(fused, [*operands, bias, slope], "fused", **window, **functions)
