@@ -3,8 +3,8 @@ reason: an attribute that nothing reads is a model that is computed without it."
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, SupportsIndex, overload
 
 import onnx
@@ -125,10 +125,22 @@ def call_of(case: Case, attributes: set[str], inputs: set[int], count: int) -> C
     return Call(case.op, case.id, case.opset, Attributes(values, attributes), taken, case.outputs)
 
 
+@dataclass(frozen=True)
+class Declared:
+    """An operator's attributes by their names, and its inputs."""
+
+    attributes: Mapping[str, Any]
+    inputs: Sequence[Any]
+
+
 def contributed() -> dict[str, Any]:
-    """By name the operators of com.microsoft, as onnxruntime declares them."""
+    """By name the operators of com.microsoft, as onnxruntime declares them. FusedConvTranspose, which is of
+    onnxruntime-web alone, it does not: that has what ONNX's ConvTranspose has, and FusedConv's activation."""
     listed = onnxruntime_pybind11_state.get_all_operator_schema()
-    return {s.name: s for s in listed if s.domain == "com.microsoft"}
+    found: dict[str, Any] = {s.name: s for s in listed if s.domain == "com.microsoft"}
+    base, activated = onnx.defs.get_schema("ConvTranspose"), found["FusedConv"].attributes
+    more = {name: activated[name] for name in ("activation", "activation_params")}
+    return {"FusedConvTranspose": Declared({**base.attributes, **more}, base.inputs)} | found
 
 
 ROWS: dict[tuple[str, str], list[Case]] = {}
