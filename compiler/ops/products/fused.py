@@ -125,7 +125,7 @@ def _channels_last(operator: Callable[[Call], Tensor]) -> Callable[[Call], Tenso
     """The operator of images that are (N, spatial, C): its inputs 0 and 3, and its result. Weights are as elsewhere."""
 
     def of_last(call: Call) -> Tensor:
-        rank = call.input(0).rank
+        rank = call.image(0).rank
         first, last = (0, rank - 1, *range(1, rank - 1)), (0, *range(2, rank), 1)
         inputs = list(call.inputs)
         for index in (0, 3):
