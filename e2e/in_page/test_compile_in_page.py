@@ -366,4 +366,5 @@ def test_the_card_says_what_the_file_does(opened: Page, tmp_path: Path) -> None:
         "inputs": [{"name": "x", "dtype": "float32", "shape": ["batch", 3]}],
         "outputs": [{"name": "y", "dtype": "float32", "shape": None}],
         "signatures": [],
+        "states": [],
     }
