@@ -19,7 +19,7 @@ from .read_model import Source
 Declared = list[int | str | None] | None
 """A declared shape: extents, symbols, None for an unnamed free dimension; None where even the rank is free."""
 
-_UNNAMED = frozenset({"", "?", "*", "-1"})
+UNNAMED = frozenset({"", "?", "*", "-1"})
 """Texts in place of a symbol, of dimensions that need not be equal: Paddle2ONNX wrote ? for each that is free."""
 
 
@@ -94,7 +94,7 @@ def declared_shape(tensor: onnx.TypeProto.Tensor) -> Declared:
 
 def symbol_of(dimension: onnx.TensorShapeProto.Dimension) -> str | None:
     """The name of a free dimension; None for one without."""
-    return None if dimension.dim_param in _UNNAMED else dimension.dim_param
+    return None if dimension.dim_param in UNNAMED else dimension.dim_param
 
 
 def _value_inputs(
