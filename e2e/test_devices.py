@@ -201,7 +201,7 @@ def test_profile_names_kernels_and_nodes(page: Page, site: Site, backend: str, w
         ("multiply", ["Mul_0"], ["Mul"]),
         ("add_relu", ["Add_1", "Relu_2"], ["Add", "Relu"]),
     ]
-    assert all(t["ms"] >= 0 and t["clock"] in ("gpu", "wall") and t["flops"] == 1024 for t in times)
+    assert all(t["ms"] >= 0 and t["clock"] in ("gpu", "wall") and t["flops"] == 1020 for t in times)  # to three digits
     assert found["after"] == expected(3)
 
 

@@ -193,7 +193,7 @@ BAD_OPTIONS = [
         "{ bakend: 'wasm' }",
         "TypeError",
         'load has no option "bakend"; it has: backend, threads, worker, warmup, device, onProgress, signal, '
-        "timeout, cache, verify, canaries",
+        "timeout, cache, verify, canaries, onCanaries",
     ),
     ("'./bundle/'", "TypeError", "load expects an object of options, got string"),
     ("null", "TypeError", "load expects an object of options, got null"),

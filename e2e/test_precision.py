@@ -85,7 +85,7 @@ def test_arithmetic_that_a_gpu_gets_wrong_is_float32(page: Page, fast_site: Site
     }""")
     page.evaluate(HELPERS, images()[:3])
     script = """
-      const model = await bundle.load({ backend: 'webgpu', worker: false });
+      const model = await bundle.load({ backend: 'webgpu', worker: false, canaries: 'all' });
       const found = [];
       for (let i = 0; i < 3; i++) found.push(await logits(model, i));
       const info = model.info();

@@ -39,7 +39,7 @@ def build(folder: Path, umask: int, **env: str) -> dict[str, bytes]:
     stale = folder / "build" / "lib" / "webnn_compile"
     stale.mkdir(parents=True)
     for left in (stale, folder / "compiler"):
-        (left / f"left_{umask}.py").write_text("")
+        (left / f"left_behind_{umask}.py").write_text("")
     usual = {name: value for name, value in os.environ.items() if name != "SOURCE_DATE_EPOCH"}
     command = [sys.executable, "-m", "release", "--out", "out"]
     done = subprocess.run(command, cwd=folder, env=usual | env, umask=umask, capture_output=True, text=True)
@@ -84,7 +84,7 @@ def test_the_wheel_has_the_date_of_the_commit(
     assert {entry.date_time for entry in entries} == {(2026, 2, 3, 4, 5, 6)}
     files = {"webnn_compile/tokenizers_js/dist/tokenizers.min.mjs", "webnn_compile/jinja_js/dist/index.js"}
     assert files <= {entry.filename for entry in entries}
-    assert not [entry.filename for entry in entries if "left_" in entry.filename]
+    assert not [entry.filename for entry in entries if "left_behind_" in entry.filename]
     assert bill["metadata"]["timestamp"] == "2026-02-03T04:05:06+00:00"
 
 

@@ -76,8 +76,10 @@ export async function checkKernels(checks, on) {
   const known = await knownFaults(checks, on);
   const ms = plan.canaries === 'all' || known.length ? undefined : checks.most;
   // What had no time before comes first now.
-  const order = new Set([...all.filter((kernel) => checks.skipped?.includes(kernel)), ...all]);
-  const { skipped, failed } = await tryKernels(device, program, order, ms, software);
+  const order = new Set([...(checks.skipped ?? []), ...all]);
+  let { skipped, failed } = await tryKernels(device, program, order, ms, software);
+  // A device that gets one wrong may get others wrong.
+  if (failed.length) ({ skipped, failed } = await tryKernels(device, program, all));
   checks.skipped = skipped;
   // One for each kernel: what took its source's place may fail, too. Kernels of other nodes may have the same name.
   /** @type {Map<string, KernelFault>} */
@@ -128,7 +130,6 @@ export function checkLater(checks, enqueue, notify) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let waiting;
   const check = () => {
-    if (left > 0) return; // it was done
     left = Infinity;
     enqueue(async (now) => {
       if (await checkKernels(checks, now)) throw new DeviceLostError('lost', 'failed');

@@ -189,7 +189,7 @@ export function uploadConstant(device, program, { value, bytes, dtype, digits, l
   const type = storageOf(program, value).dtype;
   const length = bytes / elementOf(dtype).bytes;
   let elements = dtype === type ? words(type, whole(type, length), file.buffer, 0) : words(type, length);
-  if (dtype !== type) widen(dtype, file.subarray(0, bytes), elements, 'a constant');
+  if (dtype !== type) widen(dtype, file.subarray(0, bytes), elements, '');
   if (digits) {
     const shipped = elements;
     elements = words(

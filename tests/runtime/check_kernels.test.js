@@ -83,6 +83,19 @@ test('where some are known to be wrong all are tried, whatever it takes, and wha
   }
 });
 
+test('where one is wrong all are tried, whatever it takes', async (t) => {
+  t.mock.method(console, 'warn', () => {});
+  const kernels = program.kernels.map((kernel, i) => ({ ...kernel, bytes: i ? 2 ** 26 : 4 }));
+  const on = {
+    plan: { backend: 'webgpu', program: { sha256: 'of the program' } },
+    program: { ...program, kernels },
+    device: { adapter: 'A GPU', tryLaunch: async () => new ArrayBuffer(4) },
+  };
+  const checks = { began: 0, known: Promise.resolve(undefined) };
+  await assert.rejects(checkKernels(checks, on), { code: 'wrong-results' });
+  assert.deepEqual([checks.report.checked, checks.report.failed.length], [2, 2]);
+});
+
 test('a software adapter has a share of the load, however old the page is', async (t) => {
   let clock = 100;
   t.mock.method(performance, 'now', () => clock);
@@ -137,8 +150,11 @@ test('launches are under way at once, as far as memory allows', async () => {
   assert.deepEqual(await of(2 ** 25), [1, right]);
 });
 
-test('kernels are tried once more after 100 runs when the page is idle, or after 200', async () => {
-  const turn = () => new Promise((resolve) => setTimeout(resolve, 2));
+test('kernels are tried once more after 100 runs when the page is idle, or after 200', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const settled = async () => {
+    for (let i = 0; i < 4; i++) await undefined;
+  };
   const counts = [];
   for (const idle of [true, false]) {
     const checks = { report: { checked: 2, skipped: 0, failed: [] } };
@@ -148,11 +164,11 @@ test('kernels are tried once more after 100 runs when the page is idle, or after
     while (over < 300) {
       let finish;
       checks.onRun(new Promise((resolve) => (finish = resolve)));
-      if (!idle) await turn();
+      if (!idle) t.mock.timers.tick(5);
       finish();
       over++;
-      if (idle) await turn();
-      else await undefined; // the next run follows at once
+      await settled();
+      if (idle) t.mock.timers.tick(5); // else the next run follows at once
     }
   }
   assert.deepEqual(counts, [100, 200]);
