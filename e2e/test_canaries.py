@@ -262,7 +262,7 @@ def test_a_gpu_leaves_out_what_takes_long(page: Page, site: Site, backend: str) 
     assert info["canaries"] == {"checked": 3, "skipped": 0, "failed": []}
 
 
-def test_each_report_is_told(page: Page, site: Site, backend: str) -> None:
+def test_each_report_is_passed_to_the_callback(page: Page, site: Site, backend: str) -> None:
     """At load and on the device after a lost one; a fault of the caller's function spoils neither."""
     open_anew(page, site, f"{backend}-or-wasm", backend)
     pretend(page)

@@ -75,19 +75,14 @@ def rows() -> onnx.ModelProto:
 
 def inlined() -> onnx.ModelProto:
     """Functions that call each other twice: 65,536 nodes."""
-    return _with_functions(
-        [
-            *([_call(i + 1, "a", "t"), _call(i + 1, "t", "b")] for i in range(15)),
-            [node("Relu", ["a"], ["t"]), node("Neg", ["t"], ["b"])],
-        ]
-    )
+    return with_functions(doubling(16))
 
 
 def branches() -> onnx.ModelProto:
     """Functions of branches that call each other, of which one side is taken: 4**8 calls."""
 
     def branch(name: str, i: int) -> onnx.GraphProto:
-        calls = [_call(i, "a", f"{name}t"), _call(i, f"{name}t", f"{name}b")]
+        calls = [call(i, "a", f"{name}t"), call(i, f"{name}t", f"{name}b")]
         return helper.make_graph(calls, name, [], [_info(f"{name}b", TensorProto.FLOAT, [4])])
 
     def body(i: int) -> list[onnx.NodeProto]:
@@ -95,10 +90,18 @@ def branches() -> onnx.ModelProto:
         sides = {f"{side}_branch": branch(side, i + 1) for side in ("then", "else")}
         return [node("Constant", [], ["c"], value=true), node("If", ["c"], ["b"], f"choice{i}", **sides)]
 
-    return _with_functions([*map(body, range(8)), [node("Relu", ["a"], ["t"]), node("Neg", ["t"], ["b"])]])
+    return with_functions([*map(body, range(8)), [node("Relu", ["a"], ["t"]), node("Neg", ["t"], ["b"])]])
 
 
-def _with_functions(bodies: Sequence[Sequence[onnx.NodeProto]]) -> onnx.ModelProto:
+def doubling(count: int) -> list[list[onnx.NodeProto]]:
+    """The bodies of so many functions, of which each calls the next one twice: 2**count nodes."""
+    return [
+        *([call(i + 1, "a", "t"), call(i + 1, "t", "b")] for i in range(count - 1)),
+        [node("Relu", ["a"], ["t"]), node("Neg", ["t"], ["b"])],
+    ]
+
+
+def with_functions(bodies: Sequence[Sequence[onnx.NodeProto]]) -> onnx.ModelProto:
     """A model of one node, which calls the first of these functions: each from a to b."""
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("my", 1)]
     made = [helper.make_function("my", f"F{i}", ["a"], ["b"], body, opsets) for i, body in enumerate(bodies)]
@@ -106,7 +109,7 @@ def _with_functions(bodies: Sequence[Sequence[onnx.NodeProto]]) -> onnx.ModelPro
     return model(nodes, {"x": [4]}, ["y"], functions=made, imports=opsets[1:])
 
 
-def _call(i: int, source: str, result: str) -> onnx.NodeProto:
+def call(i: int, source: str, result: str) -> onnx.NodeProto:
     return node(f"F{i}", [source], [result], domain="my")
 
 

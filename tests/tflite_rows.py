@@ -3,66 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from tflite_models import Operand, Result, Row, seeded
-
-ACTIVATIONS = {"none": 0, "relu": 1, "relu_n1_to_1": 2, "relu6": 3, "tanh": 4}
-SAME, VALID = 0, 1
-INT8 = Result("int8", (0.05, -3))
-RNG = seeded("rows")
-
-
-def x(*shape: int, low: float = -3, high: float = 3) -> Operand:
-    """An input of real numbers."""
-    return Operand(RNG.uniform(low, high, shape).astype(np.float32))
-
-
-def c(data: Any, dtype: str = "float32") -> Operand:
-    """A constant."""
-    return Operand(np.asarray(data, dtype), is_constant=True)
-
-
-def w(*shape: int) -> Operand:
-    """Constant real numbers."""
-    return Operand(RNG.uniform(-0.5, 0.5, shape).astype(np.float32), is_constant=True)
-
-
-def n(*shape: int, dtype: str = "int32", low: int = -9, high: int = 9) -> Operand:
-    """An input of integers."""
-    return Operand(RNG.integers(low, high, shape).astype(dtype))
-
-
-def of(data: Any, dtype: str = "float32") -> Operand:
-    """An input of these elements."""
-    return Operand(np.asarray(data, dtype))
-
-
-def b(*shape: int) -> Operand:
-    return Operand(RNG.integers(0, 2, shape).astype(bool))
-
-
-def q(*shape: int, scale: float = 0.04, zero: int = 5, dtype: str = "int8") -> Operand:
-    """An input of quanta."""
-    info = np.iinfo(dtype)
-    return Operand(RNG.integers(info.min, info.max, shape, endpoint=True).astype(dtype), quanta=(scale, zero))
-
-
-def qw(*shape: int, axis: int = 0, dtype: str = "int8") -> Operand:
-    """Constant quanta with a scale for each index along an axis."""
-    info = np.iinfo(dtype)
-    scales = RNG.uniform(0.002, 0.02, shape[axis])
-    data = RNG.integers(info.min + 1, info.max, shape, endpoint=True).astype(dtype)
-    return Operand(data, True, (scales, np.zeros(shape[axis], int), axis))
-
-
-def qb(scale: float, weights: Operand) -> Operand:
-    """Biases in the steps of the sums of an input of this scale with `weights`."""
-    assert weights.quanta is not None
-    scales = np.atleast_1d(weights.quanta[0]) * scale
-    return Operand(RNG.integers(-900, 900, len(scales)).astype("int32"), True, (scales, np.zeros(len(scales), int), 0))
+from tflite_models import Operand, Result, Row
+from tflite_operands import ACTIVATIONS, RNG, SAME, VALID, b, c, conv, n, of, w, x
+from tflite_quantised_rows import quantised_rows
 
 
 def rows() -> Iterator[Row]:
@@ -72,7 +17,7 @@ def rows() -> Iterator[Row]:
     yield from _movement()
     yield from _others()
     yield from _recurrent()
-    yield from _quanta()
+    yield from quantised_rows()
 
 
 def _elements() -> Iterator[Row]:
@@ -180,31 +125,20 @@ def _images() -> Iterator[Row]:
     yield Row("LOCAL_RESPONSE_NORMALIZATION", "f32", (x(2, 3, 4, 9),), fields)
 
 
-def _conv(padding: int, stride: int = 1, dilation: int = 1, activation: int = 0) -> dict[str, Any]:
-    return {
-        "padding": padding,
-        "strideH": stride,
-        "strideW": stride,
-        "dilationHFactor": dilation,
-        "dilationWFactor": dilation,
-        "fusedActivationFunction": activation,
-    }
-
-
 def _products() -> Iterator[Row]:
     for padding, name in ((SAME, "same"), (VALID, "valid")):
-        yield Row("CONV_2D", name, (x(2, 9, 8, 3), w(5, 3, 2, 3), w(5)), _conv(padding, 2, 1, 3), "Conv2DOptions")
+        yield Row("CONV_2D", name, (x(2, 9, 8, 3), w(5, 3, 2, 3), w(5)), conv(padding, 2, 1, 3), "Conv2DOptions")
         yield Row(
-            "CONV_2D", f"{name}-dilated", (x(1, 9, 8, 3), w(5, 3, 3, 3), w(5)), _conv(padding, 1, 2), "Conv2DOptions"
+            "CONV_2D", f"{name}-dilated", (x(1, 9, 8, 3), w(5, 3, 3, 3), w(5)), conv(padding, 1, 2), "Conv2DOptions"
         )
-        fields = _conv(padding, 2, 1, 1) | {"depthMultiplier": 2}
+        fields = conv(padding, 2, 1, 1) | {"depthMultiplier": 2}
         operands = x(2, 9, 8, 3), w(1, 3, 3, 6), w(6)
         yield Row("DEPTHWISE_CONV_2D", name, operands, fields, "DepthwiseConv2DOptions")
         for stride in (2, 3):
             fields = {"padding": padding, "strideH": stride, "strideW": stride}
             shape = c((2, *_transposed((4, 5), (3, 2), stride, padding), 6), "int32")
             yield Row("TRANSPOSE_CONV", f"{name}-{stride}", (shape, w(6, 3, 2, 3), x(2, 4, 5, 3)), fields)
-    yield Row("CONV_2D", "groups", (x(1, 5, 5, 6), w(4, 3, 3, 3), w(4)), _conv(SAME), "Conv2DOptions", version=6)
+    yield Row("CONV_2D", "groups", (x(1, 5, 5, 6), w(4, 3, 3, 3), w(4)), conv(SAME), "Conv2DOptions", version=6)
     fields = {"padding": SAME, "strideD": 1, "strideH": 2, "strideW": 1}
     fields |= {"dilationDFactor": 1, "dilationHFactor": 1, "dilationWFactor": 1}
     yield Row("CONV_3D", "same", (x(1, 4, 5, 6, 3), w(2, 3, 3, 3, 4), w(4)), fields)
@@ -385,111 +319,6 @@ def _recurrent() -> Iterator[Row]:
         operands = x(*((7, 2) if major else (2, 7)), 3), w(5, 3), w(5, 5), w(5), _zeros(2, 5)
         own = fields | {"timeMajor": major}
         yield Row("UNIDIRECTIONAL_SEQUENCE_RNN", f"{major:d}", operands, own, "SequenceRNNOptions")
-
-
-def _quanta() -> Iterator[Row]:
-    """A step of the result is allowed: LiteRT's arithmetic is in fixed point."""
-    one = {"tolerance": 1.0}
-    for kind in ("ADD", "SUB", "MUL"):
-        yield Row(kind, "int8", (q(2, 3, 5, 4), q(2, 3, 5, 4, scale=0.03, zero=-7)), results=(INT8,), version=2, **one)
-    for kind, result in (("LOGISTIC", (1 / 256, -128)), ("TANH", (1 / 128, 0)), ("SOFTMAX", (1 / 256, -128))):
-        fields = {"beta": 1.0} if kind == "SOFTMAX" else {}
-        yield Row(kind, "int8", (q(3, 40),), fields, results=(Result("int8", result),), version=2, **one)
-    for dtype, zero in (("int8", 5), ("uint8", 120)):
-        result = Result(dtype, (0.1, zero))
-        weights = (
-            qw(5, 3, 3, 6, axis=0) if dtype == "int8" else Operand(q(5, 3, 3, 6, dtype="uint8").data, True, (0.01, 130))
-        )
-        bias = qb(0.04, weights) if dtype == "int8" else Operand(n(5).data, True, (0.0004, 0))
-        operands = q(2, 9, 8, 6, dtype=dtype, zero=zero), weights, bias
-        yield Row("CONV_2D", dtype, operands, _conv(SAME, 2, 1, 1), "Conv2DOptions", (result,), version=3, **one)
-    weights = qw(1, 3, 3, 6, axis=3)
-    operands = q(2, 9, 8, 6), weights, qb(0.04, weights)
-    fields = _conv(SAME, 1, 1, 3) | {"depthMultiplier": 1}
-    yield Row("DEPTHWISE_CONV_2D", "int8", operands, fields, "DepthwiseConv2DOptions", (INT8,), version=3, **one)
-    matrix = Operand(qw(7, 11).data, True, (0.01, 0))
-    bias = Operand(n(7, low=-500, high=500).data, True, (0.0004, 0))
-    yield Row("FULLY_CONNECTED", "int8", (q(3, 11), matrix, bias), results=(INT8,), version=4, **one)
-    same = Result("int8", (0.04, 5))
-    fields = {"padding": SAME, "strideH": 2, "strideW": 2, "filterHeight": 3, "filterWidth": 3}
-    for kind in ("MAX_POOL_2D", "AVERAGE_POOL_2D"):
-        yield Row(kind, "int8", (q(2, 9, 8, 6),), fields, "Pool2DOptions", (same,), version=2, **one)
-    yield Row("RESHAPE", "int8", (q(2, 6), c((3, 4), "int32")), results=(same,))
-    yield Row("PAD", "int8", (q(2, 6), c(((1, 1), (0, 2)), "int32")), results=(same,), version=2)
-    yield Row("CONCATENATION", "int8", (q(2, 3), q(2, 4)), {"axis": 1}, results=(same,), version=2)
-    yield Row(
-        "MEAN",
-        "int8",
-        (q(2, 5, 4, 6), c((1, 2), "int32")),
-        {"keepDims": True},
-        "ReducerOptions",
-        (INT8,),
-        version=2,
-        **one,
-    )
-    yield Row("QUANTIZE", "f32-int8", (x(3, 40),), results=(INT8,))
-    yield Row("QUANTIZE", "int8-uint8", (q(3, 40),), results=(Result("uint8", (0.06, 100)),), version=2, **one)
-    yield Row("DEQUANTIZE", "int8", (q(3, 40),))
-    yield Row("HARD_SWISH", "int8", (q(3, 40),), results=(INT8,), **one)
-    yield Row("LEAKY_RELU", "int8", (q(3, 40),), {"alpha": 0.1}, results=(INT8,), version=2, **one)
-    yield from _quanta_of_16_bits()
-    yield from _weights_of_4_bits()
-    half = Operand(w(3, 4).data.astype("float16"), True)
-    yield Row("DEQUANTIZE", "f16", (half,), version=3)
-
-
-def _quanta_of_16_bits() -> Iterator[Row]:
-    """Activations of int16 with weights of int8 and biases of int64, as the converter's 16x8 mode has them."""
-    few = {"tolerance": 2.0}
-
-    def a(*shape: int) -> Operand:
-        return q(*shape, scale=1e-4, zero=0, dtype="int16")
-
-    def biases(weights: Operand) -> Operand:
-        plain = qb(1e-4, weights)
-        return Operand(plain.data.astype("int64") * 100, True, plain.quanta)
-
-    def result(scale: float) -> tuple[Result, ...]:
-        return (Result("int16", (scale, 0)),)
-
-    for kind in ("ADD", "SUB", "MUL"):
-        fields = {} if kind == "MUL" else {"potScaleInt16": False}
-        yield Row(kind, "int16", (a(2, 3, 5), a(2, 3, 5)), fields, results=result(4e-4), version=2, **few)
-    for kind in ("LOGISTIC", "TANH"):
-        yield Row(kind, "int16", (a(3, 40),), results=result(1 / 32768), version=3, **few)
-    yield Row("SOFTMAX", "int16", (a(3, 40),), {"beta": 1.0}, results=result(1 / 32768), version=3, **few)
-    weights = qw(5, 3, 3, 6, axis=0)
-    operands = a(2, 9, 8, 6), weights, biases(weights)
-    yield Row("CONV_2D", "int16", operands, _conv(SAME, 2, 1, 1), "Conv2DOptions", result(5e-4), version=5, **few)
-    weights = qw(1, 3, 3, 6, axis=3)
-    fields = _conv(SAME, 1, 1, 3) | {"depthMultiplier": 1}
-    operands = a(2, 9, 8, 6), weights, biases(weights)
-    yield Row("DEPTHWISE_CONV_2D", "int16", operands, fields, "DepthwiseConv2DOptions", result(5e-4), version=5, **few)
-    matrix = Operand(qw(7, 11).data, True, (0.01, 0))
-    operands = a(3, 11), matrix, Operand(n(7, low=-90000, high=90000, dtype="int64").data, True, (1e-6, 0))
-    yield Row("FULLY_CONNECTED", "int16", operands, results=result(5e-4), version=7, **few)
-    fields = {"padding": SAME, "strideH": 2, "strideW": 2, "filterHeight": 3, "filterWidth": 3}
-    for kind in ("MAX_POOL_2D", "AVERAGE_POOL_2D"):
-        yield Row(kind, "int16", (a(2, 9, 8, 6),), fields, "Pool2DOptions", result(1e-4), version=3, **few)
-    yield Row("QUANTIZE", "f32-int16", (x(3, 40),), results=result(1e-4), version=1)
-    yield Row("DEQUANTIZE", "int16", (a(3, 40),), version=3)
-
-
-def _weights_of_4_bits() -> Iterator[Row]:
-    def of_4_bits(weights: Operand) -> Operand:
-        return replace(weights, data=np.clip(weights.data // 16, -7, 7), is_int4=True)
-
-    one = {"tolerance": 1.0}
-    weights = of_4_bits(qw(5, 3, 3, 5, axis=0))
-    operands = q(2, 9, 8, 5), weights, qb(0.04, weights)
-    yield Row("CONV_2D", "int4", operands, _conv(SAME, 2, 1, 1), "Conv2DOptions", (INT8,), version=7, **one)
-    weights = of_4_bits(qw(1, 3, 3, 5, axis=3))
-    fields = _conv(SAME, 1, 1, 3) | {"depthMultiplier": 1}
-    operands = q(2, 9, 8, 5), weights, qb(0.04, weights)
-    yield Row("DEPTHWISE_CONV_2D", "int4", operands, fields, "DepthwiseConv2DOptions", (INT8,), version=7, **one)
-    matrix = of_4_bits(Operand(qw(7, 11).data, True, (0.01, 0)))
-    bias = Operand(n(7, low=-500, high=500).data, True, (0.0004, 0))
-    yield Row("FULLY_CONNECTED", "int4", (q(3, 11), matrix, bias), results=(INT8,), version=8, **one)
 
 
 ROWS: Sequence[Row] = tuple(rows())

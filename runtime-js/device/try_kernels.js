@@ -26,6 +26,7 @@ const PERIOD = 65521;
  * @param {boolean} [software] whether the device is a CPU
  */
 export async function tryKernels(device, program, kernels, ms = Infinity, software = undefined) {
+  const tryLaunch = /** @type {import('./device_program.js').TryLaunch} */ (device.tryLaunch);
   const end = performance.now() + ms;
   /** @type {number[]} */
   const skipped = [];
@@ -33,7 +34,7 @@ export async function tryKernels(device, program, kernels, ms = Infinity, softwa
   const failed = [];
   /** @type {Map<string, Words>} */
   const drawn = new Map();
-  /** @type {(Promise<void> | undefined)[]} */
+  /** @type {Promise<void>[]} */
   let launched = [];
   let work = 0;
   for (const kernel of kernels) {
@@ -57,12 +58,12 @@ export async function tryKernels(device, program, kernels, ms = Infinity, softwa
     const contents = launch.arguments.map((value, i) => elements(program, canary, value, result - i, drawn));
     const signs = at(contents, result);
     contents[result] = words(dtype, signs.length);
-    const going = device.tryLaunch?.(launch, canary.sizes ?? [], contents).then((left) => {
+    const going = tryLaunch(launch, canary.sizes ?? [], contents).then((left) => {
       // Without it there is no memory for the launch, which says nothing of the kernel.
       if (!left) skipped.push(kernel);
       else if (!agrees(canary, signs, dtype, left)) failed.push(kernel);
     });
-    going?.catch(() => {}); // as operands of the next may have no memory
+    going.catch(() => {}); // as operands of the next may have no memory
     launched.push(going);
   }
   await Promise.all(launched);

@@ -78,7 +78,7 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
    * @param {((value: any) => void) | undefined} callback
    * @param {unknown} value
    */
-  const tell = (callback, value) => {
+  const callBack = (callback, value) => {
     try {
       callback?.(value);
     } catch (error) {
@@ -92,11 +92,11 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
       const { failed } = /** @type {import('../model.js').CanaryInfo} */ (info.canaries);
       const others = failed.filter(({ backend }) => backend !== info.backend); // given up before
       info.canaries = { ...notice.canaries, failed: [...others, ...notice.canaries.failed] };
-      tell(options.onCanaries, info.canaries);
+      callBack(options.onCanaries, info.canaries);
       return;
     }
     // </canaries>
-    tell(onProgress, notice);
+    callBack(onProgress, notice);
   };
   const parts = manifest.backends.filter((part) => backend === 'auto' || part.backend === backend);
   const kept = cache ? { cache: storeName(manifest) } : {};
@@ -191,7 +191,7 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   // </generate>
   // </finite>
   // <canaries>
-  if (info.canaries) tell(options.onCanaries, info.canaries);
+  if (info.canaries) callBack(options.onCanaries, info.canaries);
   // </canaries>
   notify({ phase: 'ready', loaded: weightBytes, total: weightBytes });
   const enqueue = queueRuns(life.signal);

@@ -10,6 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 from hostile_models import folded, unrolled
 from onnx_models import model, node, random
+from tflite_models import file_of
+from tflite_rows import ROWS
 from webnn_compile.cli import inspect_model, main
 
 
@@ -220,9 +222,8 @@ def test_what_takes_long_is_not_determined(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize("kind", ["RNN", "SVDF"])
 def test_states_of_tflite(kind: str, tmp_path: Path) -> None:
     """States that layers of one step keep in variables of the file are named."""
-    rows, models = pytest.importorskip("tflite_rows"), pytest.importorskip("tflite_models")
-    row = next(row for row in rows.ROWS if row.kind == kind)
-    (tmp_path / "net.tflite").write_bytes(models.file_of(row))
+    row = next(row for row in ROWS if row.kind == kind)
+    (tmp_path / "net.tflite").write_bytes(file_of(row))
     found = facts(run(tmp_path / "net.tflite", "--inspect"), "States")
     assert found.startswith("past.operand_4=present.operand_4: kept between runs")
 

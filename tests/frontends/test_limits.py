@@ -11,31 +11,13 @@ import onnx
 import pytest
 import webnn_compile
 from drivers import need_driver
+from hostile_models import call, doubling, with_functions
 from onnx import TensorProto, helper
 from onnx_models import assert_close, model, node, onnxruntime_results, random
 from webnn_compile.errors import InputError
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.system.limits import CompileMemory, format_size, machine_memory, parse_size
 from webnn_compile.tensor import evaluate
-
-
-def with_functions(bodies: Sequence[Sequence[onnx.NodeProto]]) -> onnx.ModelProto:
-    """A model of one node, which calls function F0 of `bodies`: each from a to b."""
-    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("my", 1)]
-    made = [helper.make_function("my", f"F{i}", ["a"], ["b"], body, opsets) for i, body in enumerate(bodies)]
-    nodes = [node("F0", ["x"], ["y"], "root", domain="my")]
-    return model(nodes, {"x": [4]}, ["y"], functions=made, imports=opsets[1:])
-
-
-def call(i: int, source: str, result: str) -> onnx.NodeProto:
-    return node(f"F{i}", [source], [result], domain="my")
-
-
-def doubling(count: int) -> list[list[onnx.NodeProto]]:
-    return [
-        *([call(i + 1, "a", "t"), call(i + 1, "t", "b")] for i in range(count - 1)),
-        [node("Relu", ["a"], ["t"]), node("Neg", ["t"], ["b"])],
-    ]
 
 
 def test_nodes_are_counted_before_functions_are_inlined() -> None:

@@ -1,5 +1,5 @@
-// A limit of the interpreter's memory. WebAssembly memory only grows, and each growth is asked of the engine by `grow`:
-// a limit there holds whatever takes memory, and costs nothing between.
+// A limit of the interpreter's memory. WebAssembly memory only grows, and by `grow` alone: a limit there holds whatever
+// allocates, and costs nothing between growths.
 
 const PAGE = 65536;
 
@@ -19,7 +19,7 @@ WebAssembly.Memory.prototype.grow = function (pages) {
     refused = bytes;
     throw new RangeError('the memory would grow beyond its limit');
   }
-  // The interpreter asks for more than it needs first, then for less.
+  // An allocation first tries a larger growth than it needs, then smaller ones.
   if (most < Infinity) refused = 0;
   return grow.call(this, pages);
 };

@@ -98,7 +98,7 @@ def _space_to_depth(call: Call) -> Tensor:
     return compute(call.name, (n, channels * b * b, height // b, width // b), (t,), body)
 
 
-def turned(at: Expr, length: Expr, steps: Size) -> Expr:
+def reversed_step(at: Expr, length: Expr, steps: Size) -> Expr:
     """The place of the step `at` where the first `length` of `steps` are in the opposite order, and the rest kept. No
     length given at run time leads outside of them."""
     inside = minimum(maximum(to_int32(length), 0), steps)
@@ -116,7 +116,7 @@ def _reverse_sequence(call: Call) -> Tensor:
         )
 
     def body(*axes: Expr) -> Expr:
-        source = turned(axes[time], lengths[axes[batch]], t.shape[time])
+        source = reversed_step(axes[time], lengths[axes[batch]], t.shape[time])
         return t.read([source if d == time else axis for d, axis in enumerate(axes)])
 
     return compute(call.name, t.shape, (t, lengths), body)

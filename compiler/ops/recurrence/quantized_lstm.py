@@ -12,7 +12,7 @@ from ...ir.nodes import Expr
 from ...tensor import Tensor, compute
 from ..call import Call
 from ..movement.gather import to_int32
-from ..movement.rearranging import turned
+from ..movement.rearranging import reversed_step
 from ..quantisation.quantizing import dynamically_quantized
 from ..quantisation.zero_points import factor, less_zero_point, zero_point
 from ..reductions.reduce_axes import reduce_over
@@ -37,7 +37,7 @@ class _Integers:
         x, scale, zero = dynamically_quantized(f"{name}.x", _of_longest(layer))
         wide = less_zero_point(f"{x.name}.wide", x, zero, lambda _, z: z[()])
         backward = [self.backward[i] for i in chosen] if self.backward else []
-        rows = _turned(layer, backward, wide) if any(backward) else wide
+        rows = _reversed(layer, backward, wide) if any(backward) else wide
 
         def product(t: Expr, d: Expr, n: Expr, g: Expr) -> Expr:
             at = layer.direction(chosen, d)
@@ -97,19 +97,19 @@ def _of_running(layer: Layer, t: Expr, state: Tensor) -> Tensor:
     return compute(f"{layer.call.name}.running", state.shape, (state, lengths), element)
 
 
-def _turned(layer: Layer, backward: Sequence[bool], rows: Tensor) -> Tensor:
+def _reversed(layer: Layer, backward: Sequence[bool], rows: Tensor) -> Tensor:
     """Rows [steps, batch, depth], or [steps, directions, batch, depth], with the steps of each sequence in the opposite
     order in directions that are `backward`: [steps, directions, batch, depth]."""
     lengths = layer.lengths
     assert lengths is not None
 
     def element(t: Expr, d: Expr, n: Expr, k: Expr) -> Expr:
-        opposite = turned(t, lengths[n], layer.steps)
+        opposite = reversed_step(t, lengths[n], layer.steps)
         at = opposite if all(backward) else select(d < 1, t, opposite)
         return rows[at, n, k] if rows.rank == 3 else rows[at, d, n, k]
 
     shape = (layer.steps, len(backward), layer.batch, rows.shape[-1])
-    return compute(f"{rows.name}.turned", shape, (rows, lengths), element)
+    return compute(f"{rows.name}.reversed", shape, (rows, lengths), element)
 
 
 def _each(t: Tensor, direction: Expr, column: Expr) -> Expr:
@@ -131,7 +131,7 @@ def _dynamic_quantize_lstm(call: Call) -> tuple[Tensor, ...]:
         return lstm_of(replace(layer, weights=_Integers(w, r, w_scale, r_scale)))
     weights = _Integers(w, r, w_scale, r_scale, layer.directions)
     y, *states = lstm_of(replace(layer, weights=weights, directions=(False,) * len(layer.directions)))
-    return (_turned(layer, layer.directions, y), *states)
+    return (_reversed(layer, layer.directions, y), *states)
 
 
 def _less_zero_point(call: Call, index: int, scale: int) -> tuple[Tensor, Tensor]:
