@@ -86,7 +86,8 @@ four floats, and is right on all."""
 @dataclass(frozen=True, slots=True)
 class MatrixFacts:
     """Hardware that multiplies `rows` x `depth` by `depth` x `columns` tiles and adds float32 sums. Operands are
-    rounded to `operands`: "float16", or "tf32", float32 with ten bits of fraction."""
+    rounded to `operands`: "float16", or "tf32", float32 with ten bits of fraction. "integers" are float16, too, for
+    operands that are whole numbers of at most 11 bits: nothing is rounded."""
 
     rows: int
     columns: int

@@ -40,6 +40,11 @@ class DeviceBackend(Protocol):
     @property
     def costs(self) -> GpuCosts: ...
 
+    @property
+    def stores_whole(self) -> bool:
+        """Whether whole numbers that float16 holds are stored so: as operands of hardware for matrices."""
+        ...
+
     def fits(self, shape: tuple[int, ...]) -> bool:
         """Whether a result of this physical shape can be written, and its neighbouring elements read as vectors."""
         ...

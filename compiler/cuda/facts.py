@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..errors import InputError
 from ..target import GpuTarget, MatrixFacts
 
@@ -10,8 +12,14 @@ WARPS = 16
 
 
 _HALF = MatrixFacts(16, 16, 16, "float16")
-MATRICES = {"f16": _HALF, "f16-fast": _HALF, "tf32": MatrixFacts(16, 16, 8, "tf32")}
-"""By `--precision`: what tensor cores multiply."""
+MATRICES = {
+    "f32": replace(_HALF, operands="integers"),
+    "f16": _HALF,
+    "f16-fast": _HALF,
+    "tf32": MatrixFacts(16, 16, 8, "tf32"),
+}
+"""By `--precision`: what tensor cores multiply. Quantised operands less their zero points have nine bits, one more than
+the instructions for bytes take."""
 TF32, BYTES = 80, 61
 """The least compute capabilities with TF32, and with products of four bytes (__dp4a)."""
 

@@ -82,6 +82,10 @@ class WebGl:
     costs: GpuCosts = WEBGL_COSTS
     observe: Observer = field(default=ignore, repr=False, compare=False)
 
+    @property
+    def stores_whole(self) -> bool:
+        return False
+
     def fits(self, shape: tuple[int, ...]) -> bool:
         return place_image(shape, drawn=True) is not None
 

@@ -1,4 +1,4 @@
-"""Which values of a model are stored as float16 in a device's memory under `--precision f16`."""
+"""Which values of a model are stored as float16 in a device's memory: under `--precision f16`, and at any precision."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ from .partition_host import HostPartition
 FEW = 4096
 """Most elements of a value that stays float32: halving 16 KiB saves no time, and they may be sums of squares, means or
 variances of rows, which later steps divide by."""
+
+
+WHOLE = 1 << 11
+"""Up to this float16 holds every whole number."""
 
 
 def choose_halves(model: Lowered, partition: HostPartition) -> frozenset[Tensor]:
@@ -41,6 +45,21 @@ def choose_halves(model: Lowered, partition: HostPartition) -> frozenset[Tensor]
     }
     prepared = {t for t in model.prepared if not t.exact and t.dtype == F32}
     return frozenset(halves | {t for t in prepared if t.data is None or _fits(t.data)})
+
+
+def choose_whole(model: Lowered, partition: HostPartition) -> frozenset[Tensor]:
+    """The tensors on the device, between kernels, of whole numbers that float16 holds: operands of quantised products.
+    Not those that share memory with others."""
+    apart = _outside(model, partition) | {owner_of(t, model.aliases) for t in model.aliases} | {*model.aliases}
+    computed = (t for t in (*(g.output for g in model.groups), *model.prepared) if t not in apart and t.dtype == F32)
+    return frozenset(t for t in computed if t.bounds is not None and max(map(abs, t.bounds.span)) <= WHOLE)
+
+
+def _outside(model: Lowered, partition: HostPartition) -> set[Tensor]:
+    """Tensors that the page or the host reads or writes, states among them."""
+    ports = {t for _, t in (*model.tensors.inputs, *model.tensors.outputs)}
+    states = {t for pair in model.tensors.state_tensors for t in pair}
+    return ports | states | {t for s in partition.segments for t in (*s.reads, *s.writes)}
 
 
 def _copied(model: Lowered) -> Iterator[Tensor]:

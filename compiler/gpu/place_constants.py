@@ -20,7 +20,7 @@ from .compile_kernels import DistinctKernels
 from .find_arrangement import find_arrangement
 from .narrow_model import constant_range
 from .place_values import DeviceMemory, storage_bytes
-from .storage_types import StorageTypes, widened
+from .storage_types import StorageTypes
 
 ConstantUse = tuple[Tensor, Layout, Placement | None]
 """A constant with the layout and texture in which a kernel reads it."""
@@ -106,7 +106,7 @@ class _Constants:
         """The value that holds constant `t` in `layout` at `place` after loading."""
         key = (t, layout, place)
         if key not in self.numbers:
-            source = widened(t)
+            source = self._types.source(t)
             if source is not t:
                 if source.prepared and source not in self._prepared:
                     self._prepared[source] = _narrow(self._prepared[t], source)

@@ -15,7 +15,7 @@ from ..pipeline.plan_kernels import KernelChoices, KernelPlan, Placements, defau
 from ..pipeline.weights import Weights
 from ..system.recursion import deep_recursion
 from .arithmetic import FLOATS, Arithmetic, ChooseArithmetic, in_floats
-from .choose_halves import choose_halves
+from .choose_halves import choose_halves, choose_whole
 from .compile_kernels import CompiledGroups, KernelCompiler, compile_kernels
 from .narrow_model import NarrowModel, narrow_model
 from .partition_host import HostPartition, partition_host
@@ -93,7 +93,8 @@ def _plan(
     partition = partition_host(model, cannot, host=host)
     chosen = choose_halves(model, partition) if halves else None
     computed = FLOATS if chosen is None else arithmetic(model, chosen)
-    types = StorageTypes(weights, chosen, computed.halves)
+    whole = choose_whole(model, partition) if compiler.backend.stores_whole else frozenset()
+    types = StorageTypes(weights, chosen, computed.halves, whole)
     tensors = place_textures(model, narrow.kernels, partition, compiler.backend)
     naive: dict[int, tuple[Kernel, Placements]] = {}
     for i in partition.groups:

@@ -18,20 +18,27 @@ from ..tensor import Tensor
 @dataclass(frozen=True, slots=True)
 class StorageTypes:
     """Constants that are integers of 8 and 16 bits are stored as such. `halves` are stored as float16, as are constants
-    that `weights` ships so; None: no tensor is. The results in `computed` are computed in float16, too."""
+    that `weights` ships so; None: no tensor is. `whole` are as well, which rounds nothing. The results in `computed`
+    are computed in float16, too."""
 
     weights: Weights
     halves: frozenset[Tensor] | None
     computed: frozenset[Tensor] = frozenset()
+    whole: frozenset[Tensor] = frozenset()
 
     def of(self, t: Tensor) -> DType:
-        source = widened(t)
+        source = self.source(t)
         if source.is_constant and source.dtype in PACKED:
             return source.dtype
         shipped_half = t.data is not None and not t.prepared and self.weights.dtype(t) == F16
-        if self.halves is not None and (t in self.halves or shipped_half):
+        if t in self.whole or (self.halves is not None and (t in self.halves or shipped_half)):
             return F16
         return device_dtype(t.dtype)
+
+    def source(self, t: Tensor) -> Tensor:
+        """The tensor that is stored for `t`: the constant that it widens, unless float16 takes as few bytes as that."""
+        source = widened(t)
+        return t if t in self.whole and source.dtype.bits >= F16.bits else source
 
     def apply(self, kernel: Kernel, tensors: Sequence[Tensor]) -> Kernel:
         """The kernel with its parameters, those of `tensors`, in their storage types."""

@@ -31,6 +31,10 @@ class WrappedBackend:
     def costs(self) -> GpuCosts:
         return self.backend.costs
 
+    @property
+    def stores_whole(self) -> bool:
+        return self.backend.stores_whole
+
     def fits(self, shape: tuple[int, ...]) -> bool:
         return self.backend.fits(shape)
 

@@ -8,6 +8,7 @@ from math import prod
 
 from ..choices import DEFAULT, Choices
 from ..dtypes import F32
+from ..ir.contraction import loaded_operand
 from ..ir.forms import Contraction, Form, Transform, forms_of
 from ..ir.nest import Pointwise, Reduction, match_nest, match_reduction
 from ..ir.nodes import Buffer, Kernel, Stmt
@@ -117,9 +118,10 @@ def _contraction(
 def _suits(plan: StagedPlan, facts: MatrixFacts, halves: Set[Buffer]) -> bool:
     """Whether rounding to the hardware's operands loses nothing that the precision asked for keeps, and its sums, which
     are one chain, are short enough."""
-    rounded = facts.operands != "float16" or all(
-        x.buffer in halves for e in (plan.roles.a, plan.roles.b) for x in loads(e)
-    )
+    operands = plan.roles.a, plan.roles.b
+    rounded = facts.operands == "tf32" or all(x.buffer in halves for e in operands for x in loads(e))
+    if facts.operands == "integers":
+        rounded = rounded and all(loaded_operand(e) is not None for e in operands)
     return rounded and prod(v.extent for v in plan.over) <= MOST_PRODUCTS
 
 

@@ -88,6 +88,10 @@ class ComputeBackend(ABC):
         """Features that the source requires of a device."""
         return ()
 
+    @property
+    def stores_whole(self) -> bool:
+        return self.target.matrix is not None and self.target.matrix.operands != "tf32"
+
     def fits(self, shape: tuple[int, ...]) -> bool:
         return prod(shape) * F32.bytes <= self.target.binding_bytes
 

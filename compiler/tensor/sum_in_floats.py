@@ -11,11 +11,12 @@ from ..ir.contraction import loaded_operand
 from ..ir.nodes import Binary, Cast, Const, Expr, Load, Var
 from ..ir.reduction import Reduce
 from ..ir.rewrite import substitute
+from .bound_elements import span_of
 from .fold_tensor import fold
 from .layer_choices import LayerChoices
 from .program import TensorProgram, without_unread
 from .replace_tensors import replace_tensors
-from .tensor import Tensor, compute
+from .tensor import Bounds, Tensor, compute
 
 
 def sum_in_floats(
@@ -90,7 +91,11 @@ class FloatOperands:
 
     def _widened(self, x: Tensor) -> Tensor:
         kept = self._kept.get(self._key(x))
-        return kept or fold(compute(f"{x.name}.float", x.shape, (x,), lambda *i: Cast(F32, x.read(i))))
+        if kept is not None:
+            return kept
+        widened = fold(compute(f"{x.name}.float", x.shape, (x,), lambda *i: Cast(F32, x.read(i))))
+        span = span_of(x) if x.data is None or not x.data.size else (int(x.data.min()), int(x.data.max()))
+        return replace(widened, bounds=Bounds(span))
 
     def _key(self, x: Tensor) -> Hashable:
         """Equal for tensors of which each element is the same expression."""

@@ -50,7 +50,8 @@ class Tensor:
     float32 also where others are rounded to float16: a part of a sum, or sums of quanta. An `approximate` one is
     float32 of a sum of integers, which may be computed as a sum of float32. `sizes` is the shape of a placeholder of
     which a dimension is dynamic; elsewhere the lengths of the axes say it. `elements` are those of a small integer
-    tensor, in row-major order, where they are known as sizes; `bounds` is what is known of other integers. `source`
+    tensor, in row-major order, where they are known as sizes; `bounds` is what is known of other integers, and of
+    float32 that are whole numbers. `source`
     says of which loop or branch a placeholder is a result. `packs` names the type of the elements that the words of a
     constant hold.
     """

@@ -26,6 +26,7 @@ class InterpretedBackend:
 
     name = "webgpu"
     layouts = LayoutPolicy(few_channels=True, fill_halos=False)
+    stores_whole = False
 
     def __init__(self) -> None:
         self.kernels: list[Kernel] = []

@@ -60,7 +60,7 @@ class _Matrix(Staging):
     """A subgroup's invocations all name the same tiles."""
 
     def __init__(self, staged: StagedNest, facts: MatrixFacts) -> None:
-        half = facts.operands == "float16"
+        half = facts.operands != "tf32"
         self.unit = matrix_unit(facts.rows, facts.columns, facts.depth, F16 if half else F32)
         self.i, self.j, self.k = Var("i", SIDE), Var("j", SIDE), Var("lane", SUBGROUP)
         me = (self.i * SIDE + self.j) * SUBGROUP + self.k

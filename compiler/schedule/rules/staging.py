@@ -25,37 +25,42 @@ ROWS, COLUMNS = 64, 64
 
 @dataclass(frozen=True, slots=True)
 class StagedPlan:
-    """A product that tiles of workgroups can compute: the loops of its rows and of its reduction, in order, and the
-    number of tiles."""
+    """A product that tiles of workgroups can compute: the loop over products of their own, the loops of its rows and of
+    its reduction, in order, and the number of tiles."""
 
     roles: Roles
+    batch: tuple[Var, ...]
     rows: tuple[Var, ...]
     over: tuple[Var, ...]
     workgroups: int
 
 
 def plan_staged(nest: Reduction, roles: Roles) -> StagedPlan | None:
-    """None where tiles would be mostly empty, B is no constant, vectors of A are not contiguous, or sizes vary."""
+    """None where tiles would be mostly empty, B is no constant, vectors of A are not contiguous, sizes vary, or several
+    loops are over products of their own: groups, or parts of sums."""
     if any(v.length is not None for v in (*nest.loops, *nest.over)):
         return None
     if roles.row is None or not roles.b.buffer.constant:
         return None
     over = order_reduction(nest, roles.a)
-    rows = tuple(v for v in nest.loops if v is not roles.column)
+    moving = free_vars(roles.b)
+    batch = tuple(v for v in nest.loops if v is not roles.column and v in moving)
+    rows = tuple(v for v in nest.loops if v is not roles.column and v not in moving)
     count = prod(v.extent for v in rows)
-    if free_vars(roles.b) & set(rows):  # groups, each with weights of its own
+    if len(batch) > 1:
         return None
     if roles.column.extent % COLUMNS or count < ROWS or over[-1].extent % LANES:
         return None
     if not panels_of(roles.b, roles.column, over, COLUMNS).blocks:
         return None
-    return StagedPlan(roles, rows, tuple(over), -(-count // ROWS) * (roles.column.extent // COLUMNS))
+    tiles = -(-count // ROWS) * (roles.column.extent // COLUMNS)
+    return StagedPlan(roles, batch, rows, tuple(over), tiles * prod(v.extent for v in batch))
 
 
 @dataclass(frozen=True, slots=True)
 class StagedNest:
-    """A nest of two loops, rows and columns, over vectors of K and the lanes of one; the constant that was packed for
-    it, by the one that it was."""
+    """A nest of rows and columns, in a loop over products of their own where there are several, over vectors of K and
+    the lanes of one; the constant that was packed for it, by the one that it was."""
 
     nest: Reduction
     roles: Roles
@@ -67,7 +72,7 @@ def prepare_staged(stmt: Stmt, plan: StagedPlan) -> StagedNest | None:
     roles, rows, over = plan.roles, plan.rows, plan.over
     layout = panels_of(roles.b, roles.column, list(over), COLUMNS)
     stmt, packed = pack(stmt, roles.b.buffer, layout)
-    stmt = reorder(stmt, [*rows, roles.column])
+    stmt = reorder(stmt, [*plan.batch, *rows, roles.column])
     if len(over) > 1:
         stmt = reorder(stmt, list(over))
     stmt, ((vectors, lane),) = split(stmt, over[-1], [(over[-1].extent // LANES, LANES)])
@@ -77,12 +82,12 @@ def prepare_staged(stmt: Stmt, plan: StagedPlan) -> StagedNest | None:
             stmt, line = fuse(stmt, line, v)
     nest = match_reduction(stmt)
     value = nest.value
-    if not isinstance(value, Binary) or len(nest.loops) != 2 or nest.over[1:] != (lane,):
+    if not isinstance(value, Binary) or len(nest.loops) != len(plan.batch) + 2 or nest.over[1:] != (lane,):
         return None
     b, other = (value.a, value.b) if _loads_from(value.a, packed) else (value.b, value.a)
     if not isinstance(b, Load):
         return None
-    staged = Roles(roles.column, nest.loops[0], b, other, (), b)
+    staged = Roles(roles.column, nest.loops[-2], b, other, plan.batch, b)
     return StagedNest(nest, staged, {roles.b.buffer: packed})
 
 
@@ -104,7 +109,8 @@ class Staging:
         dtype = rounded(self.roles.b).dtype
         self.a = Buffer("a", (ROWS, steps + gap), dtype, Scope.SHARED)
         self.b = Buffer("b", (steps, COLUMNS + gap), dtype, Scope.SHARED)
-        self.blocks = Var("rows", -(-self.row.extent // ROWS)), Var("columns", self.roles.column.extent // COLUMNS)
+        self.tiles = Var("rows", -(-self.row.extent // ROWS)), Var("columns", self.roles.column.extent // COLUMNS)
+        self.blocks = *self.roles.batch, *self.tiles
         self.turn = Var("ko", -(-self.vectors.extent // (steps // LANES)))
 
     def fetch(self) -> Stmt:
@@ -113,7 +119,7 @@ class Staging:
         n, lane = Var("n", ROWS * along // self.invocations), Var("lane", LANES)
         flat = n * self.invocations + self.me
         r, q = flat // along, flat % along
-        row, vector = self.blocks[0] * ROWS + r, self.turn * along + q
+        row, vector = self.tiles[0] * ROWS + r, self.turn * along + q
         env = {self.row: row, self.vectors: vector, self.lane: lane}
         a = self._guarded(substitute(self.roles.a, env), row, vector)
         fetch_a = Store(self.a, (r, q * LANES + lane), self.rounded(a))
@@ -121,7 +127,7 @@ class Staging:
         m, column = Var("n", self.steps * across // self.invocations), Var("lane", LANES)
         flat = m * self.invocations + self.me
         s, c = flat // across, flat % across * LANES + column
-        vector, at = self.turn * along + s // LANES, self.blocks[1] * COLUMNS + c
+        vector, at = self.turn * along + s // LANES, self.tiles[1] * COLUMNS + c
         env = {self.roles.column: at, self.vectors: vector, self.lane: s % LANES}
         b = self._guarded(substitute(self.roles.b, env), None, vector)
         fetch_b = Store(self.b, (s, c), self.rounded(b))
@@ -160,7 +166,7 @@ class Staging:
         return If(place[self.row] < self.row.extent, store) if self.row.extent % ROWS else store
 
     def _place(self, row: Expr, column: Expr) -> dict[Var, Expr]:
-        return {self.row: self.blocks[0] * ROWS + row, self.roles.column: self.blocks[1] * COLUMNS + column}
+        return {self.row: self.tiles[0] * ROWS + row, self.roles.column: self.tiles[1] * COLUMNS + column}
 
 
 def loops(s: Stmt, *variables: Var) -> Stmt:
