@@ -19,7 +19,8 @@ MATRICES = {
     "tf32": MatrixFacts(16, 16, 8, "tf32"),
 }
 """By `--precision`: what tensor cores multiply. Quantised operands less their zero points have nine bits, one more than
-the instructions for bytes take."""
+the instructions for bytes take. Their sums in float32 are exact up to 2^24: tensor cores align terms to the largest one
+and keep at least 24 bits (Fasi, Higham, Mikaitis and Pranesh: Numerical behavior of NVIDIA tensor cores, 2021)."""
 TF32, BYTES = 80, 61
 """The least compute capabilities with TF32, and with products of four bytes (__dp4a)."""
 
