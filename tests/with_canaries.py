@@ -80,15 +80,37 @@ def planned(
     states: Sequence[str] | None = None,
     cache: Cache | None = None,
 ) -> tuple[DevicePlan, DeviceProgram]:
-    """The plan of a program, and the program; no driver is needed."""
+    """The plan of a program, and the program with its canaries; no driver is needed."""
+    cache = Cache(None) if cache is None else cache
+    plan, program = _without_canaries(given, target, dims, precision, states, cache)
+    return plan, replace(program, canaries=make_canaries(plan, program, cache)[0])
+
+
+def reasons(given: onnx.ModelProto, target: str = "webgpu", cache: Cache | None = None) -> dict[str, str]:
+    """Why kernels have no canary, by their names; no driver is needed."""
+    cache = Cache(None) if cache is None else cache
+    plan, program = _without_canaries(given, target, None, "f32", None, cache)
+    canaries, without = make_canaries(plan, program, cache)
+    with_one = {program.launches[c.launch].kernel for c in canaries}
+    assert sorted([*with_one, *without]) == list(range(len(program.kernels)))
+    return {program.kernels[number].name: why for number, why in without.items()}
+
+
+def _without_canaries(
+    given: onnx.ModelProto,
+    target: str,
+    dims: Mapping[str, Any] | None,
+    precision: str,
+    states: Sequence[str] | None,
+    cache: Cache,
+) -> tuple[DevicePlan, DeviceProgram]:
     row = TARGETS[target]
     assert isinstance(row, DeviceTarget)
     options = Options(model_inputs(dims=dims, states=states), precision=precision)
-    work = Work("model", options, Cache(None) if cache is None else cache, lambda _: None)
+    work = Work("model", options, cache, lambda _: None)
     lowered = row.lower(optimise_model(import_graph(given.SerializeToString(), work), work), work)
     plan = row.plan(lowered, Weights(), work)
-    program = compile_for_device(lowered, plan)
-    return plan, replace(program, canaries=make_canaries(plan, program, work.cache))
+    return plan, compile_for_device(lowered, plan)
 
 
 def checked_kernels(program: DeviceProgram) -> list[str]:

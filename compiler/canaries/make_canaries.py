@@ -23,7 +23,7 @@ from ..passes.compute_in_halves import compute_in_floats
 from ..passes.count_work import count_work
 from ..passes.store_narrow import load_wide
 from ..pipeline.lazy_kernels import describe
-from ..program.device_program import LARGE, POSITIVE, UNIT, Canary, DeviceProgram, Launch, Padding
+from ..program.device_program import LARGE, POSITIVE, UNIT, Canary, DeviceProgram, Padding
 from ..system.cache import Cache, key_of
 from .canary_values import FEW, canary_sums, canary_values, integer_range
 from .native_kernels import NativeKernels
@@ -32,7 +32,7 @@ from .tolerances import EXACT, LOOSEST, SUMS, amplifies, base_tolerance, sums_pr
 
 Array = np.ndarray
 
-MOST_WORK = 4e9
+MOST_WORK = 4_000_000_000
 """Operations of a launch above which a kernel has no canary."""
 MOST_ELEMENTS = 1 << 22
 """Elements of a launch's operands and its result, likewise: a page fills them, in device memory of their own."""
@@ -55,30 +55,39 @@ HUGE = 1e30
 """Elements from this on stand for infinity, too: drivers read the text of the largest float as such."""
 
 CANARY = "canary"
-"""The kind of cache entry that holds a kernel's canary, or that it has none."""
+"""The kind of cache entry that holds a kernel's canary, or why it has none."""
+
+NO_MEMORY = "this machine has too little memory to compute its result"
+"""Why a kernel has no canary that another machine may give one."""
 
 
-def make_canaries(plan: DevicePlan, program: DeviceProgram, cache: Cache) -> tuple[Canary, ...]:
-    """The canaries of a program that was compiled by `plan`, in the order of its launches, without those of kernels
-    that are too large, or whose results are not finite, amplify rounding errors, or have no known order in memory."""
-    canaries: list[Canary] = []
-    missing: list[_Trial] = []
-    for trial in _trials(plan, program):
-        data = cache.get(CANARY, trial.key)
-        if data is None:
-            missing.append(trial)
-        elif (known := trial.from_bytes(data)) is not None:
-            canaries.append(known)
+def make_canaries(
+    plan: DevicePlan, program: DeviceProgram, cache: Cache
+) -> tuple[tuple[Canary, ...], Mapping[int, str]]:
+    """The canaries of a program that was compiled by `plan`, in the order of its launches, and why the other kernels
+    have none, by their numbers: those that are too large, or whose results are not finite, amplify rounding errors, or
+    have no known order in memory."""
+    found: dict[int, Canary | str] = {}
+    missing: dict[int, _Trial] = {}
+    for kernel, launch in _first_launches(program).items():
+        trial = _trial(plan, program, launch)
+        if isinstance(trial, str):
+            found[kernel] = trial
+        elif (data := cache.get(CANARY, trial.key)) is None:
+            missing[kernel] = trial
+        else:
+            found[kernel] = trial.from_bytes(data)
     if missing:
         try:
-            native = NativeKernels([trial.kernel for trial in missing], cache)
-        except InputError:  # memory that this machine lacks
-            missing = []
-        for number, trial in enumerate(missing):
-            canary = trial.run(native, number)
-            cache.put(CANARY, trial.key, trial.to_bytes(canary))
-            canaries += [] if canary is None else [canary]
-    return tuple(sorted(canaries, key=lambda c: c.launch))
+            native = NativeKernels([trial.kernel for trial in missing.values()], cache)
+        except InputError:
+            found |= dict.fromkeys(missing, NO_MEMORY)
+            missing = {}
+        for number, (kernel, trial) in enumerate(missing.items()):
+            found[kernel] = trial.run(native, number)
+            cache.put(CANARY, trial.key, trial.to_bytes(found[kernel]))
+    canaries = sorted((c for c in found.values() if isinstance(c, Canary)), key=lambda c: c.launch)
+    return tuple(canaries), {kernel: c for kernel, c in sorted(found.items()) if isinstance(c, str)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,27 +108,34 @@ class _Trial:
     padding: tuple[Padding, ...]
     key: str = field(repr=False)
 
-    def to_bytes(self, canary: Canary | None) -> bytes:
-        return json.dumps(None if canary is None else {**asdict(canary), "padding": None}).encode()
+    def to_bytes(self, canary: Canary | str) -> bytes:
+        return json.dumps(canary if isinstance(canary, str) else {**asdict(canary), "padding": None}).encode()
 
-    def from_bytes(self, data: bytes) -> Canary | None:
+    def from_bytes(self, data: bytes) -> Canary | str:
         """The inverse, for a trial of the same kernel."""
         fields = json.loads(data)
         own = {"launch": self.launch, "scalars": self.scalars, "padding": self.padding}
-        return None if fields is None else Canary(**(fields | own))
+        return fields if isinstance(fields, str) else Canary(**(fields | own))
 
-    def run(self, native: NativeKernels, number: int) -> Canary | None:
-        """The canary, whose kernel is `native`'s of this number; None where no operands give one."""
-        found = (self._canary(native, number, floats) for floats in self.floats)
-        return next((c for c in found if c is not None), None)
+    def run(self, native: NativeKernels, number: int) -> Canary | str:
+        """The canary, whose kernel is `native`'s of this number; where no operands give one, why the last of them do
+        not."""
+        found: Canary | str = ""
+        for floats in self.floats:
+            found = self._canary(native, number, floats)
+            if isinstance(found, Canary):
+                break
+        return found
 
-    def _canary(self, native: NativeKernels, number: int, floats: float) -> Canary | None:
+    def _canary(self, native: NativeKernels, number: int, floats: float) -> Canary | str:
         operands = [self._operand(i, floats) for i in range(len(self.operands))]
         exact = self._result(native, number, operands)
         most = _most(exact)
         total, norm = canary_sums(exact, most)
-        if not 0 < norm < np.inf:
-            return None
+        if norm == 0:
+            return "its result is zero on the operands of a canary"
+        if not norm < np.inf:
+            return "its result is not finite on the operands of a canary"
         tolerance = self.base
         others = [_as_halves(exact)] if self.stored == F16 else []
         if amplifies(self.kernel):
@@ -128,8 +144,11 @@ class _Trial:
         for other in others:
             s, n = canary_sums(other, most)
             sensitivity = float(np.maximum(abs(s - total), abs(n - norm))) / norm
-            if not CONDITION * sensitivity <= LOOSEST:  # or it is no number
-                return None
+            if not sensitivity < np.inf:
+                return "its result is not finite, as it is stored or on operands near those of a canary"
+            if CONDITION * sensitivity > LOOSEST:
+                limit = LOOSEST / CONDITION
+                return f"it amplifies rounding: its result moves by {sensitivity:.2g} of its norm, at most {limit:.3g}"
             tolerance = max(tolerance, CONDITION * sensitivity)
         tolerance = _least_wrong(norm) if tolerance == EXACT else float(f"{tolerance:.2g}")
         return Canary(self.launch, total, norm, tolerance, self.scalars, floats, self.integers, most, self.padding)
@@ -174,32 +193,40 @@ def _least_wrong(norm: float) -> float:
     return max(EXACT, min(SUMS, float(10.0 ** floor(-1 - log10(norm)))))
 
 
-def _trials(plan: DevicePlan, program: DeviceProgram) -> list[_Trial]:
-    """The first launch of each kernel that may have a canary."""
+def _first_launches(program: DeviceProgram) -> dict[int, int]:
+    """The number of the first launch of each kernel, by the kernel's number."""
     first: dict[int, int] = {}
     for number, launch in enumerate(program.launches):
         first.setdefault(launch.kernel, number)
-    trials = (_trial(plan, program, number, program.launches[number]) for number in first.values())
-    return [t for t in trials if t is not None]
+    return first
 
 
-def _trial(plan: DevicePlan, program: DeviceProgram, number: int, launch: Launch) -> _Trial | None:
+def _trial(plan: DevicePlan, program: DeviceProgram, number: int) -> _Trial | str:
+    """The trial of a launch, by its number, or why its kernel has no canary."""
+    launch = program.launches[number]
     backend, (naive, compiled) = plan.compiler.backend, plan.compiler.source_of(program.kernels[launch.kernel])
-    if sum(b.size for b in naive.params) > MOST_ELEMENTS or count_work(naive, naive) > MOST_WORK:
-        return None
+    if (elements := sum(b.size for b in naive.params)) > MOST_ELEMENTS:
+        return f"too large: {elements:,} elements, at most {MOST_ELEMENTS:,}"
+    if (work := count_work(naive, naive)) > MOST_WORK:
+        return f"too large: {work:,} operations, at most {MOST_WORK:,}"
     sizes = {s: _size(s, i) for i, s in enumerate(naive.scalars)}
     scalars = tuple(sizes.values())
     values = [program.values[a] for a in launch.arguments]
     safe = _with_safe_integers(load_wide(compute_in_floats(naive))[0], [v.dtype for v in values])
     corner = _corner(naive, sizes)
-    if safe is None or corner is None or not all(compiled.kernel.grid_of(scalars)):
-        return None
+    if safe is None:
+        return "integers that it reads may lead it out of bounds"
+    if corner is None or not all(compiled.kernel.grid_of(scalars)):
+        tried = "".join(f"; {s.name} = {n}" for s, n in sizes.items())
+        return f"it computes nothing at the sizes of a canary{tried}"
     kernel, integers = safe
     operands = [place_operand(backend, naive, compiled, i, v) for i, v in enumerate(values[:-1])]
     result = place_result(backend, naive, compiled, corner, values[-1])
     found = tuple(p for p in operands if p is not None)
-    if result is None or len(found) < len(operands):
-        return None
+    if result is None:
+        return "its result has no strided order in memory"
+    if len(found) < len(operands):
+        return f"its operand {operands.index(None) + 1} has no strided order in memory"
     arranged = {c.value for c in program.constants if c.dimensions is not None}
     padding = tuple(
         p.padding(i)

@@ -98,6 +98,7 @@ def _device_data(build: DeviceBuild) -> dict[str, Any]:
     return {
         "kernels": len(p.kernels),
         "canaries": len(p.canaries),
+        "without_canary": [{"kernel": p.kernels[i].name, "reason": why} for i, why in build.without_canary.items()],
         "launches": [_launch(s) for s in p.work],
         "products": count_products(p.work),
         "arithmetic": [

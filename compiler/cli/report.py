@@ -166,10 +166,17 @@ def _device(build: DeviceBuild) -> str:
     waits = f"; a run waits {p.readbacks} times for the device" if p.readbacks > 1 else ""
     if p.readbacks == 1:
         waits = "; a run waits once for the device"
-    checked = f", {len(p.canaries)} of them checked at load" if p.canaries else ""
-    launches = f"{_number(len(p.kernels), 'kernel')}{checked}, {_number(len(p.work), 'launch')} in a run{waits}"
+    kernels = f"{_number(len(p.kernels), 'kernel')}, {_canaries(build)}"
+    launches = f"{kernels}, {_number(len(p.work), 'launch')} in a run{waits}"
     kept = f", {size(p.state_bytes)} of it for the states of a session" if p.states else ""
     return f"{launches}; {size(build.code_bytes)} of shaders; {size(p.bytes)} of device memory{kept}"
+
+
+def _canaries(build: DeviceBuild) -> str:
+    """How many kernels have a canary, and how many have none. How many of them a page launches is not known here: it
+    depends on the time of its load."""
+    without = f" and {len(build.without_canary)} without" if build.without_canary else ""
+    return f"{len(build.program.canaries)} of them with a canary{without}"
 
 
 def _wasm(build: WasmBuild, memory: int) -> str:

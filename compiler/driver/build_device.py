@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..bundle import DeviceArtifact, HostArtifact
@@ -28,7 +28,7 @@ from .work import Work
 class DeviceBuild:
     """`plan` has the choices of the kernels on the device, `partition` the groups of each step; `on_host` are the
     segments of a run on the host. `halves`: results between kernels are float16, and those that `arithmetic` says are
-    computed so."""
+    computed so. `without_canary` says why a kernel has none, by its number."""
 
     target: DeviceTarget
     artifact: DeviceArtifact
@@ -36,6 +36,7 @@ class DeviceBuild:
     partition: HostPartition
     plan: KernelPlan
     halves: bool
+    without_canary: Mapping[int, str]
     arithmetic: Arithmetic = FLOATS
 
     @property
@@ -60,11 +61,7 @@ def build_device(target: DeviceTarget, lowered: Lowered, weights: Weights, work:
     with work.timed("shaders", target.name):
         plan = target.plan(lowered, weights, work)
         program = compile_for_device(lowered, plan)
-    if work.options.canaries and work.options.dump is None and has_llvm():
-        from ..canaries.make_canaries import make_canaries
-
-        with work.timed("canaries", target.name):
-            program = replace(program, canaries=make_canaries(plan, program, work.cache))
+    program, without = _with_canaries(plan, program, target, work)
     if work.options.host == "js" and program.calls:
         first, *more = program.calls
         others = f" and {len(more)} others" if more else ""
@@ -81,7 +78,23 @@ def build_device(target: DeviceTarget, lowered: Lowered, weights: Weights, work:
         with work.timed("references", target.name):
             references = _references(plan, program, work)
     artifact, halves = DeviceArtifact(program, host, references), target.stores_halves(work.options)
-    return DeviceBuild(target, artifact, program, plan.partition, plan.kernels, halves, plan.arithmetic)
+    return DeviceBuild(target, artifact, program, plan.partition, plan.kernels, halves, without, plan.arithmetic)
+
+
+def _with_canaries(
+    plan: DevicePlan, program: DeviceProgram, target: DeviceTarget, work: Work
+) -> tuple[DeviceProgram, Mapping[int, str]]:
+    """The program with its canaries, and why kernels have none, by their numbers."""
+    kernels = range(len(program.kernels))
+    if not work.options.canaries or work.options.dump is not None:
+        return program, dict.fromkeys(kernels, "--canaries off" if not work.options.canaries else "--dump")
+    if not has_llvm():
+        return program, dict.fromkeys(kernels, "the build has no LLVM to compute its result")
+    from ..canaries.make_canaries import make_canaries
+
+    with work.timed("canaries", target.name):
+        canaries, without = make_canaries(plan, program, work.cache)
+    return replace(program, canaries=canaries), without
 
 
 def _references(plan: DevicePlan, program: DeviceProgram, work: Work) -> bytes:

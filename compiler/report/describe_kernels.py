@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..choices import Listed
 from ..codegen.device_backend import DeviceBackend
@@ -63,10 +63,17 @@ def _cpu_kernels(
 
 @deep_recursion()
 def describe_device_kernels(
-    program: DeviceProgram, launched: Mapping[int, Launched], backend: DeviceBackend
+    program: DeviceProgram,
+    launched: Mapping[int, Launched],
+    without_canary: Mapping[int, str],
+    backend: DeviceBackend,
 ) -> tuple[Kernel, ...]:
-    """All kernels of a program for a GPU, which `backend` compiled."""
-    return tuple(_device_kernel(k, launched.get(i), backend) for i, k in enumerate(program.kernels))
+    """All kernels of a program for a GPU, which `backend` compiled; `without_canary` says why a kernel has no canary,
+    by its number."""
+    return tuple(
+        replace(_device_kernel(k, launched.get(i), backend), without_canary=without_canary.get(i, ""))
+        for i, k in enumerate(program.kernels)
+    )
 
 
 def _device_kernel(kernel: DeviceKernel, launched: Launched | None, backend: DeviceBackend) -> Kernel:

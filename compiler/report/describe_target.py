@@ -112,7 +112,9 @@ def _device(report: Report, build: DeviceBuild, options: Options) -> Target:
         row.name,
         row.about,
         row.stages()[-1],
-        describe_device_kernels(program, _launched(planned, build.plan), row.backend(options, ignore)),
+        describe_device_kernels(
+            program, _launched(planned, build.plan), build.without_canary, row.backend(options, ignore)
+        ),
         _steps(lowered, planned, build.plan, options.profiles.get(row.name)),
         describe_storages(program),
         build.code_bytes,
@@ -219,10 +221,12 @@ def join_notes(each: Iterable[tuple[str, str, str]]) -> tuple[Note, ...]:
 
 
 def _of_device(build: DeviceBuild) -> Iterator[tuple[str, str, str]]:
-    """Parts on the host, and precision."""
+    """Parts on the host, kernels without a canary, and precision."""
     for call in build.on_host:
         what = f"{', '.join(call.nodes)} ({', '.join(call.ops)})"
         yield what, "on the processor, in WebAssembly", call.reason
+    for number, reason in build.without_canary.items():
+        yield f"{number} {build.program.kernels[number].name}", "not checked at load: no canary", reason
     if build.halves:
         yield "results between kernels", "stored as float16", "by --precision"
     if build.arithmetic.note:

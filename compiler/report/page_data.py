@@ -38,7 +38,8 @@ class Decided:
 class Kernel:
     """A distinct kernel. `operations` and `bytes` are those of one launch, at the largest sizes, None where they were
     not counted. `steps` are the launches in a run, by number: none of a kernel that runs at load. `form` is the kind of
-    its result, `extent` how a GPU is launched. `refusal`: why recorded choices do not apply."""
+    its result, `extent` how a GPU is launched. `refusal`: why recorded choices do not apply. `without_canary`: why it
+    has no canary, empty where it has one, and None on a processor, whose kernels never have any."""
 
     name: str
     form: str
@@ -49,6 +50,7 @@ class Kernel:
     refusal: str | None
     source: str
     steps: tuple[int, ...]
+    without_canary: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,6 +166,8 @@ def _inside(target: Target, k: Kernel) -> Iterator[Element]:
         facts.append(("Launched as", k.extent))
     chosen = [f"{d.name} = {d.chosen} ({d.options} options)" for d in k.decisions]
     facts.append(("Schedule", "; ".join(chosen) or "no decisions"))
+    if k.without_canary is not None:
+        facts.append(("Canary", f"none: {k.without_canary}" if k.without_canary else "yes"))
     if k.refusal:
         facts.append(("Record", f"not applied: {k.refusal}"))
     pairs = (element("div", element("dt", label), element("dd", text)) for label, text in facts)

@@ -22,7 +22,7 @@ from webnn_compile.canaries import make_canaries
 from webnn_compile.errors import InputError
 from webnn_compile.program.device_program import DeviceProgram
 from webnn_compile.system.cache import Cache
-from with_canaries import DRIVERS, checked_kernels, flat, network, program_of, rows, wrong_kernels
+from with_canaries import DRIVERS, checked_kernels, flat, network, program_of, reasons, rows, wrong_kernels
 
 
 @pytest.mark.parametrize("target", DRIVERS)
@@ -203,6 +203,7 @@ def test_without_memory_there_are_those_of_the_cache(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(make_canaries, "NativeKernels", lacks)
     assert program_of(network(), "webgpu", cache=cache).canaries == known.canaries
     assert program_of(network(), "webgpu").canaries == ()
+    assert set(reasons(network()).values()) == {make_canaries.NO_MEMORY}
     larger = network()
     larger.graph.node.append(node("Exp", ["y"], ["e"]))
     larger.graph.output[0].name = "e"
@@ -217,6 +218,39 @@ def test_they_are_few_bytes() -> None:
     assert size - without < 30 * len(program.canaries)
 
 
-def test_a_kernel_that_is_too_large_has_none() -> None:
-    large = model([node("Relu", ["x"], ["y"])], {"x": (1 << 22,)}, ["y"])
-    assert program_of(large, "webgpu").canaries == ()
+def of_many_operations() -> onnx.ModelProto:
+    conv = node("Conv", ["x", "w"], ["y"], pads=[3] * 4)
+    return model([conv], {"x": (1, 64, 128, 128)}, ["y"], {"w": random((64, 64, 7, 7))})
+
+
+def map_of(*ops: str, factor: float = 1) -> onnx.ModelProto:
+    """One kernel: a factor, and functions of one operand behind it."""
+    nodes = [node("Mul", ["x", "factor"], ["0"])]
+    nodes += [node(op, [str(i)], [str(i + 1)]) for i, op in enumerate(ops)]
+    return model(nodes, {"x": (5, 7)}, [str(len(ops))], {"factor": np.float32(factor)})
+
+
+WITHOUT: dict[str, tuple[Callable[[], onnx.ModelProto], str]] = {
+    "elements": (
+        lambda: model([node("Relu", ["x"], ["y"])], {"x": (1 << 22,)}, ["y"]),
+        r"too large: 8,388,608 elements, at most 4,194,304",
+    ),
+    "operations": (of_many_operations, r"too large: 6,\d{3},\d{3},\d{3} operations, at most 4,000,000,000"),
+    "zero": (lambda: map_of("Exp", "Neg", "Relu", factor=2), r"its result is zero on .*"),
+    "not finite": (lambda: map_of("Exp", "Neg", "Log", factor=2), r"its result is not finite on .*"),
+    "rounding": (lambda: map_of("Sin", factor=1e6), r"it amplifies rounding: .* moves by [\d.]+ .*, at most 0\.00125"),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT)
+def test_kernels_without_one_have_a_reason(name: str) -> None:
+    """One is also in the cache."""
+    make, reason = WITHOUT[name]
+    cache = Cache(None)
+    first, again = (reasons(make(), cache=cache) for _ in range(2))
+    assert any(re.fullmatch(reason, why) for why in first.values()), first
+    assert first == again
+
+
+def test_kernels_with_one_have_no_reason() -> None:
+    assert reasons(network()) == {}
