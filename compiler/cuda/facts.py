@@ -20,7 +20,9 @@ MATRICES = {
 }
 """By `--precision`: what tensor cores multiply. Quantised operands less their zero points have nine bits, one more than
 the instructions for bytes take. Their sums in float32 are exact up to 2^24: tensor cores align terms to the largest one
-and keep at least 24 bits (Fasi, Higham, Mikaitis and Pranesh: Numerical behavior of NVIDIA tensor cores, 2021)."""
+and keep at least 24 bits (Fasi, Higham, Mikaitis and Pranesh: Numerical behavior of NVIDIA tensor cores, 2021). Sums of
+integers are at most that (`tensor/sum_exactly`). Larger ones, whose results are floats and approximate on each target,
+lose up to a unit in the last place by a term, where float32 loses half of one."""
 TF32, BYTES = 80, 61
 """The least compute capabilities with TF32, and with products of four bytes (__dp4a)."""
 

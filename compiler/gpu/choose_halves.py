@@ -50,7 +50,12 @@ def choose_halves(model: Lowered, partition: HostPartition) -> frozenset[Tensor]
 def choose_whole(model: Lowered, partition: HostPartition) -> frozenset[Tensor]:
     """The tensors on the device, between kernels, of whole numbers that float16 holds: operands of quantised products.
     Not those that share memory with others."""
-    apart = _outside(model, partition) | {owner_of(t, model.aliases) for t in model.aliases} | {*model.aliases}
+    apart = (
+        _outside(model, partition)
+        | {*_copied(model)}
+        | {owner_of(t, model.aliases) for t in model.aliases}
+        | {*model.aliases}
+    )
     computed = (t for t in (*(g.output for g in model.groups), *model.prepared) if t not in apart and t.dtype == F32)
     return frozenset(t for t in computed if t.bounds is not None and max(map(abs, t.bounds.span)) <= WHOLE)
 
