@@ -11,7 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # Three processes, for two cores: tests in browsers wait often. The one that is done first takes tests of the others.
 # Each has one thread for NumPy's products: threads of several would spin. A make that a test starts has no jobs of this one.
-PYTEST := env -u MAKEFLAGS OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 4 --dist worksteal
+PYTEST := env -u MAKEFLAGS OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist worksteal
 
 DEMO := build/demo
 MODEL := examples/digits/resnet18_digits.onnx

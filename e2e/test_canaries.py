@@ -129,13 +129,13 @@ def test_then_the_next_backend_is_taken(page: Page, site: Site, worker: bool) ->
     pretend(page)
     script = BEFORE_WORKERS % DAMAGE if worker else DAMAGE
     page.evaluate(script, FAULTS["factor"]["webgpu"])
-    info, output = value(page, LOAD, {"worker": worker})
+    info, output = value(page, LOAD, {"worker": worker, "canaries": "all"})
     assert (info["backend"], output) == ("webgl", expected(2))
     assert info["canaries"] == {"checked": 3, "skipped": 0, "failed": [MULTIPLY]}
     ((reason, backend),) = ((passed["reason"], passed["backend"]) for passed in info["passedOver"])
     assert (backend, f"({GPU}), by kernel multiply (nodes: Mul_0); " in reason) == ("webgpu", True)
     page.evaluate(script, FAULTS["factor"]["webgl"])
-    info, output = value(page, LOAD, {"worker": worker})
+    info, output = value(page, LOAD, {"worker": worker, "canaries": "all"})
     assert (info["backend"], output) == ("wasm", (2 * W + C).clip(0)[:8].tolist())
     both = [MULTIPLY, {**MULTIPLY, "backend": "webgl"}]
     assert info["canaries"] == {"checked": 6, "skipped": 0, "failed": both}  # instructions of wasm
@@ -146,16 +146,16 @@ def test_visits_remember_it_until_the_adapter_is_another(page: Page, site: Site,
     warnings = open_anew(page, site, f"{backend}-or-wasm", backend)
     pretend(page)
     page.evaluate(DAMAGE, FAULTS["factor"][backend])
-    first, _ = value(page, LOAD, {"worker": False})
+    first, _ = value(page, LOAD, {"worker": False, "canaries": "all"})
     assert (first["backend"], page.evaluate("compiled") > 0, len(warnings)) == ("wasm", True, 1)
     page.evaluate("() => { compiled = 0; faulty = false; }")
-    second, _ = value(page, LOAD, {"worker": False})
+    second, _ = value(page, LOAD, {"worker": False, "canaries": "all"})
     assert (second["backend"], second["canaries"]) == ("wasm", first["canaries"])
     assert (second["passedOver"], len(warnings)) == (first["passedOver"], 1)
     tried = page.evaluate("compiled")
     assert tried <= 4  # what WebGL is probed with
     pretend(page, "NVIDIA GeForce RTX 4090")
-    third, output = value(page, LOAD, {"worker": False})
+    third, output = value(page, LOAD, {"worker": False, "canaries": "all"})
     assert (third["backend"], output) == (backend, expected(2))
     assert third["canaries"] == {"checked": 3, "skipped": 0, "failed": []}
 
@@ -248,6 +248,7 @@ def test_software_leaves_out_what_takes_long(page: Page, site: Site, backend: st
     assert info["software"]
     assert 1 <= info["canaries"]["skipped"] == 3 - info["canaries"]["checked"]
     pretend(page)
+    page.evaluate("() => { performance.now = () => 0; }")  # by estimates alone: this machine may be slow
     info, _ = value(page, LOAD, {"backend": backend, "worker": False})
     assert info["canaries"]["checked"] == 3
 
