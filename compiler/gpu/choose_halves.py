@@ -1,8 +1,8 @@
-"""Which values of a model are stored as float16 in a device's memory: under `--precision f16`, and at any precision."""
+"""Which values of a model are stored as float16 in a device's memory: by `--precision f16`, or where that is exact."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from math import prod
 
 from ..dtypes import F32
@@ -17,7 +17,6 @@ FEW = 4096
 """Most elements of a value that stays float32: halving 16 KiB saves no time, and they may be sums of squares, means or
 variances of rows, which later steps divide by."""
 
-
 WHOLE = 1 << 11
 """Up to this float16 holds every whole number."""
 
@@ -31,8 +30,7 @@ def choose_halves(model: Lowered, partition: HostPartition) -> frozenset[Tensor]
     """
     states = zip(model.tensors.states, model.tensors.state_tensors, strict=True)
     kept = {t for s, pair in states if not s.overwritten for t in pair}
-    outside = {t for _, t in (*model.tensors.inputs, *model.tensors.outputs)} - kept | {*_copied(model)}
-    outside |= {t for s in partition.segments for t in (*s.reads, *s.writes)}
+    outside = _outside(model, partition, kept)
     together: dict[Tensor, list[Tensor]] = {}
     for t in (*(g.output for g in model.groups), *model.aliases):
         owner = owner_of(t, model.aliases)
@@ -50,21 +48,18 @@ def choose_halves(model: Lowered, partition: HostPartition) -> frozenset[Tensor]
 def choose_whole(model: Lowered, partition: HostPartition) -> frozenset[Tensor]:
     """The tensors on the device, between kernels, of whole numbers that float16 holds: operands of quantised products.
     Not those that share memory with others."""
-    apart = (
-        _outside(model, partition)
-        | {*_copied(model)}
-        | {owner_of(t, model.aliases) for t in model.aliases}
-        | {*model.aliases}
-    )
+    states = {t for pair in model.tensors.state_tensors for t in pair}
+    shared = {x for t in model.aliases for x in (t, owner_of(t, model.aliases))}
+    apart = _outside(model, partition, frozenset()) | states | shared
     computed = (t for t in (*(g.output for g in model.groups), *model.prepared) if t not in apart and t.dtype == F32)
     return frozenset(t for t in computed if t.bounds is not None and max(map(abs, t.bounds.span)) <= WHOLE)
 
 
-def _outside(model: Lowered, partition: HostPartition) -> set[Tensor]:
-    """Tensors that the page or the host reads or writes, states among them."""
-    ports = {t for _, t in (*model.tensors.inputs, *model.tensors.outputs)}
-    states = {t for pair in model.tensors.state_tensors for t in pair}
-    return ports | states | {t for s in partition.segments for t in (*s.reads, *s.writes)}
+def _outside(model: Lowered, partition: HostPartition, kept: Set[Tensor]) -> set[Tensor]:
+    """Tensors that the page reads or writes, but for states `kept`, and those that the host does, or that are copied to
+    states."""
+    ports = {t for _, t in (*model.tensors.inputs, *model.tensors.outputs)} - kept
+    return ports | {*_copied(model)} | {t for s in partition.segments for t in (*s.reads, *s.writes)}
 
 
 def _copied(model: Lowered) -> Iterator[Tensor]:

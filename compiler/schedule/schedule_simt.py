@@ -119,10 +119,10 @@ def _suits(plan: StagedPlan, facts: MatrixFacts, halves: Set[Buffer]) -> bool:
     """Whether rounding to the hardware's operands loses nothing that the precision asked for keeps, and its sums, which
     are one chain, are short enough."""
     operands = plan.roles.a, plan.roles.b
-    rounded = facts.operands == "tf32" or all(x.buffer in halves for e in operands for x in loads(e))
-    if facts.operands == "integers":
-        rounded = rounded and all(loaded_operand(e) is not None for e in operands)
-    return rounded and prod(v.extent for v in plan.over) <= MOST_PRODUCTS
+    kept = facts.operands == "tf32" or all(x.buffer in halves for e in operands for x in loads(e))
+    if facts.operands == "integers":  # a computed operand may be no whole number
+        kept = kept and all(loaded_operand(e) is not None for e in operands)
+    return kept and prod(v.extent for v in plan.over) <= MOST_PRODUCTS
 
 
 def _is_shared(nest: Reduction, target: GpuTarget) -> bool:

@@ -244,7 +244,7 @@ WITHOUT: dict[str, tuple[Callable[[], onnx.ModelProto], str]] = {
 
 @pytest.mark.parametrize("name", WITHOUT)
 def test_kernels_without_one_have_a_reason(name: str) -> None:
-    """One is also in the cache."""
+    """The second build has it from the cache."""
     make, reason = WITHOUT[name]
     cache = Cache(None)
     first, again = (reasons(make(), cache=cache) for _ in range(2))

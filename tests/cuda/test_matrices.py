@@ -199,7 +199,9 @@ def test_a_gpu_without_tf32() -> None:
     ):
         target_for(40, 75, "tf32")
     assert target_for(40, 75, "f16").matrix is not None
-    assert target_for(40, 75, "f32").matrix is not None
+    found = target_for(40, 75, "f32").matrix
+    assert found is not None
+    assert found.operands == "integers"
 
 
 def test_other_targets_have_no_tf32() -> None:
