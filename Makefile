@@ -8,6 +8,8 @@ HOURS ?= 1
 BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Images of containers often set it. Each process would then compile the compiler's 700 modules, for a second.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Three processes, for two cores: tests in browsers wait often. The one that is done first takes tests of the others.
 # Each has one thread for NumPy's products: threads of several would spin. A make that a test starts has no jobs of this one.
