@@ -9,6 +9,7 @@ import pytest
 from drivers import need_driver
 from effort import Effort, effort_of, leave_to_all, leave_to_ci, target_of
 from hypothesis import settings
+from idle_threads import let_threads_sleep
 from kernel_cache import use_cache_of_this_run
 from webnn_compile.driver import compile_ahead
 from webnn_compile.driver.device_target import DeviceTarget
@@ -36,6 +37,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_configure() -> None:
     """Where tests run beside each other, builds start no processes: to import the compiler takes each a second."""
+    let_threads_sleep()
     if "PYTEST_XDIST_WORKER" in os.environ:
         compile_ahead.count_cores = lambda: 1
 
