@@ -154,8 +154,9 @@ class LayoutPolicy:
     are made in parts; `in_place`: a kernel may write where it has read an operand; `copied_columns`: the rows of a
     product from which on an operand that it cannot load vectors of is copied (None for never); `integers`: products of
     int16 may be faster than those of float32; `few_launches`: a launch takes longer than each reader takes to compute
-    one element again, or one kernel the minimum besides the maximum; `device`: the costs of a GPU, by which products
-    widen weights of few bits (None: they are widened at load); `dots` are those of the target.
+    one element again, or one kernel the minimum besides the maximum; `repeats`: nodes of an element's expression that
+    each of two readers computes in less time than it takes to store and to read it; `device`: the costs of a GPU, by
+    which products widen weights of few bits (None: they are widened at load); `dots` are those of the target.
     """
 
     windows: tuple[int, ...] | None = None
@@ -171,6 +172,7 @@ class LayoutPolicy:
     copied_columns: int | None = None
     integers: bool = False
     few_launches: bool = False
+    repeats: int = 0
     device: GpuCosts | None = None
     dots: tuple[str, ...] = ()
 

@@ -308,7 +308,8 @@ def group_tensors(
     observe: Observer,
 ) -> Grouped:
     """`tensors`, fused into groups, after the passes over these."""
-    fused = fuse(tensors, options.policy.reads, few_launches=options.policy.few_launches)
+    policy = options.policy
+    fused = fuse(tensors, policy.reads, few_launches=policy.few_launches, repeats=policy.repeats)
     grouped = Grouped(
         tensors,
         groups=tuple(g for g in fused if not g.output.prepared),

@@ -30,6 +30,10 @@ from .check_limits import check_limits
 from .fit_grid import fit_grid
 from .lower import SUBGROUP_PASSES, TREE_PASSES, VECTOR_PASSES, Pass, lower
 
+REPEATS = 12
+"""A GPU makes some 40 operations in the time of a byte: the 25 of an exponential, which has so few nodes, take less
+than to write it and to read it. Fragment shaders, where functions take long to compile, compute it once."""
+
 
 def layouts_of(target: GpuTarget) -> LayoutPolicy:
     """Tensors in buffers; reductions of few results in stages."""
@@ -37,6 +41,7 @@ def layouts_of(target: GpuTarget) -> LayoutPolicy:
         windows=(0, 1, 2, 3),
         in_place=False,
         few_launches=True,
+        repeats=REPEATS,
         few_channels=True,
         fill_halos=False,
         reads=target.storage_buffers - 1,

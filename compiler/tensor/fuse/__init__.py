@@ -15,9 +15,12 @@ from .inline_maps import inline_maps
 __all__ = ["Group", "copy_of", "fuse"]
 
 
-def fuse(program: TensorProgram, most_reads: int | None = None, *, few_launches: bool = False) -> tuple[Group, ...]:
+def fuse(
+    program: TensorProgram, most_reads: int | None = None, *, few_launches: bool = False, repeats: int = 0
+) -> tuple[Group, ...]:
     """The groups in an order of execution. None reads more than `most_reads` tensors if no tensor does. With
-    `few_launches` single elements are computed again by each reader."""
-    flow = find_dataflow(program, most_reads, few_launches=few_launches)
+    `few_launches` single elements are computed again by each reader, and elements of so many nodes as `repeats` by each
+    of two."""
+    flow = find_dataflow(program, most_reads, few_launches=few_launches, repeats=repeats)
     epilogues = find_epilogues(flow)
     return build_groups(flow, epilogues, inline_maps(flow, epilogues))

@@ -19,7 +19,8 @@ SELDOM = 4
 class Dataflow:
     """`readers` of each tensor, and its position in the `order` of the program; `stored` tensors are always
     materialised; `trees` measures each computed tensor's own body. A kernel reads at most `most_reads` tensors. With
-    `few_launches` single elements are computed again by each reader."""
+    `few_launches` single elements are computed again by each reader, and elements of so many nodes as `repeats` by each
+    of two."""
 
     program: TensorProgram
     most_reads: int | None
@@ -28,6 +29,7 @@ class Dataflow:
     order: Mapping[Tensor, int]
     trees: Mapping[Tensor, Tree]
     few_launches: bool = False
+    repeats: int = 0
 
     def has_too_many_reads(self, members: Set[Tensor], inlined: Container[Buffer]) -> bool:
         """Whether a kernel of `members`, and of the maps inlined into them, reads more tensors than a kernel may."""
@@ -45,7 +47,9 @@ class Dataflow:
         return len(reads) > self.most_reads
 
 
-def find_dataflow(program: TensorProgram, most_reads: int | None, *, few_launches: bool = False) -> Dataflow:
+def find_dataflow(
+    program: TensorProgram, most_reads: int | None, *, few_launches: bool = False, repeats: int = 0
+) -> Dataflow:
     """The dataflow of `program`."""
     readers: dict[Tensor, list[Tensor]] = {}
     for t in program.tensors:
@@ -59,6 +63,7 @@ def find_dataflow(program: TensorProgram, most_reads: int | None, *, few_launche
         order={t: i for i, t in enumerate(program.tensors)},
         trees={t: measure_tree(t.body) for t in program.tensors if t.body is not None},
         few_launches=few_launches,
+        repeats=repeats,
     )
 
 

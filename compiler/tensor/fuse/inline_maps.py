@@ -1,5 +1,5 @@
 """A map is inlined into its readers where that repeats no arithmetic, or where it only moves data; where launches take
-longer, single elements, too."""
+longer, single elements, too; where memory does, what little arithmetic two readers share, as softmax's exponentials."""
 
 from __future__ import annotations
 
@@ -125,8 +125,9 @@ def _may_inline(
     cheap = _is_movement(body)
     affine = _is_affine_movement(body)
     cheap = cheap or (flow.few_launches and _is_quick(t, body, measure))
+    light = len(users) <= 2 and measure.size <= flow.repeats and _is_narrow(body)
     for user in users:
-        if not _repeats_nothing(t, user, len(users), cheap=cheap, is_affine=affine):
+        if not _repeats_little(t, user, alone=light or len(users) == 1, cheap=cheap, is_affine=affine):
             return False
         tree, now = flow.trees[user], flow.trees[user].with_inlined(inlined)
         size, depth = now.size + measure.size * tree.reads[t.buffer], tree.measure.depth + measure.depth
@@ -138,11 +139,11 @@ def _may_inline(
     return bool(users)
 
 
-def _repeats_nothing(t: Tensor, user: Tensor, users: int, *, cheap: bool, is_affine: bool) -> bool:
-    """Whether `user`, one of so many, recomputes no element of `t`; for data that is only moved (`cheap`),
-    recomputation is allowed."""
+def _repeats_little(t: Tensor, user: Tensor, *, alone: bool, cheap: bool, is_affine: bool) -> bool:
+    """Whether `user` computes each element of `t` once at most, where it is `alone`, or may be treated so; data that is
+    only moved (`cheap`) may be recomputed."""
     assert user.body is not None
-    once = users == 1 and len({x.indices for x in loads(user.body) if x.buffer is t.buffer}) == 1
+    once = alone and len({x.indices for x in loads(user.body) if x.buffer is t.buffer}) == 1
     if isinstance(user.body, Reduce):
         times, size = user.buffer.size * count(user.body.axes), max(t.buffer.size, 1)
         if times > size:
@@ -152,11 +153,15 @@ def _repeats_nothing(t: Tensor, user: Tensor, users: int, *, cheap: bool, is_aff
 
 
 def _is_quick(t: Tensor, body: Expr, measure: ExprSize) -> bool:
-    """Whether `t` is one element, of so little arithmetic that each reader may repeat it. It has no element of 64 bits,
-    which would take its readers to the host."""
-    if prod(t.extents) != 1 or measure.size > QUICK:
+    """Whether `t` is one element, of so little arithmetic that each reader may repeat it."""
+    if prod(t.extents) != 1 or measure.size > QUICK or not _is_narrow(body):
         return False
-    return all(_is_arithmetic(n) and n.dtype.bits <= 32 for n in walk(body) if isinstance(n, Expr))
+    return all(_is_arithmetic(n) for n in walk(body) if isinstance(n, Expr))
+
+
+def _is_narrow(body: Expr) -> bool:
+    """Whether it has no element of 64 bits, which would take its readers to the host."""
+    return all(n.dtype.bits <= 32 for n in walk(body) if isinstance(n, Expr))
 
 
 def _is_arithmetic(n: Expr) -> bool:
