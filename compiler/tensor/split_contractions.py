@@ -58,7 +58,7 @@ def split_contractions(program: TensorProgram, occupancy: int, choices: LayerCho
             return [t]
         partial = partial_sums(t, product.over, count)
         whole = _whole(t, partial, count)
-        if t.rank > 2:  # an image: the axis of parts replaces its batch
+        if t.rank > 2 and product.column is t.axes[1]:  # an image: the axis of parts replaces its batch
             images.update((partial.buffer, whole.buffer))
         return [partial, whole]
 
