@@ -42,8 +42,8 @@ Halos = dict[Tensor, tuple[tuple[int, int], ...]]
 
 
 def reads_spatially(reduction: Reduce, axes: tuple[Var, ...], reads: tuple[Tensor, ...], t: Tensor) -> bool:
-    """Same rank, spatial axis d in index d, an image of the batch at a time, and no other operand but weights. Where these
-    are computed, too, it must read windows: a matrix product, which looks alike, reads its operands row-major."""
+    """Same rank, spatial axis d in index d, one image of the batch, and no other operand but weights. Where these are
+    computed, too, it must read windows: a matrix product, which looks alike, reads its operands row-major."""
     if t.is_constant or t.rank != len(axes) or t.rank < 3 or t.dtype not in IMAGES:
         return False
     sites = list(loads(reduction.value))
@@ -53,10 +53,10 @@ def reads_spatially(reduction: Reduce, axes: tuple[Var, ...], reads: tuple[Tenso
         own = [i for x in sites if x.buffer is t.buffer for i in x.indices[2:]]
         if not any({a, k} <= free_vars(i) for i in own for a, k in windows):
             return False
-    if len({x.indices for x in sites if x.buffer is t.buffer}) > 1:  # the product of a tensor with itself
+    found = {x.indices for x in sites if x.buffer is t.buffer}
+    if len(found) > 1:  # the product of a tensor with itself
         return False
-    own = [x.indices for x in sites if x.buffer is t.buffer]
-    return any(is_spatial(indices, axes) and not {*reduction.axes} & free_vars(indices[0]) for indices in own)
+    return any(is_spatial(at, axes) and not {*reduction.axes} & free_vars(at[0]) for at in found)
 
 
 def is_spatial(indices: tuple[Expr, ...], axes: tuple[Var, ...]) -> bool:

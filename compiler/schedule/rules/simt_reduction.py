@@ -1,8 +1,10 @@
-"""Reductions without reuse between operands on a GPU: pooling, depthwise convolution, sums and maxima.
+"""Reductions without reuse between operands on a GPU: pooling, depthwise convolution, sums and maxima; products whose
+operands are both contiguous along the sum.
 
 One invocation computes the outputs of one vector of neighbouring elements (channels), and along a row a few more where
 windows overlap: with the window unrolled, neighbours share its loads. Where the outputs are not contiguous but the
-operands are, an invocation reduces vectors.
+operands are, an invocation reduces vectors; of a product (queries by a cache's keys) a tile of them, 4 x 4 results
+by 8 loads of vectors, where one result takes 2.
 """
 
 from __future__ import annotations
@@ -10,8 +12,9 @@ from __future__ import annotations
 from math import prod
 
 from ...choices import Choices, ordered
+from ...ir.contraction import find_contraction
 from ...ir.nest import Reduction
-from ...ir.nodes import LoopKind, Stmt
+from ...ir.nodes import LoopKind, Stmt, Var
 from ...ir.reduction import neutral
 from ...ir.simplify import simplify_stmt
 from ...target import LANES, GpuTarget
@@ -29,6 +32,9 @@ LARGEST_UNROLL = 64
 NEIGHBOURS = (4, 3, 2)
 """Outputs along a row that one invocation may compute: each tap is then used up to four times."""
 
+TILES = ((4, 4), (2, 4), (2, 2))
+"""Results of an invocation along the two axes of a product."""
+
 
 def simt_reduction(stmt: Stmt, nest: Reduction, target: GpuTarget, choices: Choices) -> Stmt:
     """Tiles along rows shrink where the invocations would be fewer than the minimum occupancy."""
@@ -42,7 +48,8 @@ def simt_reduction(stmt: Stmt, nest: Reduction, target: GpuTarget, choices: Choi
         case "across":
             stmt = _across(stmt, nest, target, choices)
         case "along":
-            stmt = rfactor(merged, inner.over[-1], LANES, neutral(inner.op, inner.acc.dtype))
+            tiled = _tile_product(merged, inner, target, choices)
+            stmt = rfactor(tiled, inner.over[-1], LANES, neutral(inner.op, inner.acc.dtype))
     if not nest.loops:
         return simplify_stmt(stmt)
     return spread_flat(stmt, len(nest.loops), choose_workgroup(target, choices))
@@ -67,6 +74,30 @@ def _across(stmt: Stmt, nest: Reduction, target: GpuTarget, choices: Choices) ->
         for v in nest.over:
             stmt = tag(stmt, v, LoopKind.UNROLL)
     return vectorise(sink(stmt, lane), lane, LANES)
+
+
+def _tile_product(stmt: Stmt, nest: Reduction, target: GpuTarget, choices: Choices) -> Stmt:
+    """A product over a tile of results, where such tiles are enough to occupy the device."""
+    loops = _axes_of_product(nest)
+    if loops is None:
+        return stmt
+    outputs = prod(v.extent for v in nest.loops)
+    fitting = [t for t in TILES if all(v.extent % n == 0 for v, n in zip(loops, t, strict=True))]
+    preferred = next((t for t in fitting if outputs >= prod(t) * target.minimum_occupancy), (1, 1))
+    tile: tuple[int, int] = choices.choose("results", ordered(preferred, [(1, 1), *fitting]))
+    for v, size in zip(loops, tile, strict=True):
+        if size > 1:
+            stmt, ((_, inner),) = split(stmt, v, [rounded(v, size)])
+            stmt = tag(sink(stmt, inner), inner, LoopKind.UNROLL)
+    return stmt
+
+
+def _axes_of_product(nest: Reduction) -> tuple[Var, Var] | None:
+    """The axes of the results, each of which moves one operand alone; None where the nest is no product of two."""
+    contraction = find_contraction(nest.loops, nest.over, nest.value)
+    if contraction is None or not contraction.rows or not contraction.columns:
+        return None
+    return contraction.rows[-1], contraction.columns[-1]
 
 
 def _is_contiguous(nest: Reduction) -> bool:
