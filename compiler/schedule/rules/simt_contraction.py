@@ -100,7 +100,7 @@ def _tile(stmt: Stmt, nest: Reduction, roles: Roles, plan: SimtPlan) -> tuple[St
     stmt = _order(stmt, nest, roles, list(plan.over))
     stmt, column = _tile_columns(stmt, roles.column, plan.groups, padded)
     if roles.row is not None and plan.rows > 1:
-        stmt, inner = _tile_rows(stmt, roles.row, plan.rows)
+        stmt, inner = tile_rows(stmt, roles.row, plan.rows)
         stmt = tag(sink(stmt, inner), inner, LoopKind.UNROLL)
     stmt = _unroll_reduction(stmt, plan)
     threads = [plan.width]
@@ -176,7 +176,7 @@ def _order(stmt: Stmt, nest: Reduction, roles: Roles, over: list[Var]) -> Stmt:
     return reorder(stmt, inner) if len(inner) > 1 else stmt
 
 
-def _tile_rows(stmt: Stmt, row: Var, rows: int) -> tuple[Stmt, Var]:
+def tile_rows(stmt: Stmt, row: Var, rows: int) -> tuple[Stmt, Var]:
     """Rows as tiles; returns the loop over those of one. The last tile begins earlier where rows are left; where their
     number is known at run time only, it goes beyond them."""
     if row.length is None:

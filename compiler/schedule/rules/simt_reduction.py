@@ -21,6 +21,7 @@ from ...target import LANES, GpuTarget
 from ..access import accesses, vectorisable
 from ..steps import rfactor, rounded, sink, split, tag, vectorise
 from .merge_reduction import merge_reduction
+from .simt_contraction import tile_rows
 from .simt_pointwise import choose_workgroup, spread_flat
 
 WINDOW_UNROLL = 25
@@ -82,12 +83,12 @@ def _tile_product(stmt: Stmt, nest: Reduction, target: GpuTarget, choices: Choic
     if loops is None:
         return stmt
     outputs = prod(v.extent for v in nest.loops)
-    fitting = [t for t in TILES if all(v.extent % n == 0 for v, n in zip(loops, t, strict=True))]
+    fitting = [t for t in TILES if all(v.extent >= n for v, n in zip(loops, t, strict=True))]
     preferred = next((t for t in fitting if outputs >= prod(t) * target.minimum_occupancy), (1, 1))
     tile: tuple[int, int] = choices.choose("results", ordered(preferred, [(1, 1), *fitting]))
     for v, size in zip(loops, tile, strict=True):
         if size > 1:
-            stmt, ((_, inner),) = split(stmt, v, [rounded(v, size)])
+            stmt, inner = tile_rows(stmt, v, size)
             stmt = tag(sink(stmt, inner), inner, LoopKind.UNROLL)
     return stmt
 
