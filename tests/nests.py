@@ -60,6 +60,16 @@ def matrix_product(rows: int, columns: int, depth: int) -> Nest:
     return Nest(naive("matrix_product", (a, b, c), body), {"i": i, "j": j, "k": k})
 
 
+def product_of_rows(rows: int, columns: int, depth: int) -> Nest:
+    """for i: for j: local acc; acc = 0; for k reduce: acc = acc + a[i, k] * b[j, k]; c[i, j] = acc"""
+    i, j, k = Var("i", rows), Var("j", columns), Var("k", depth)
+    a, b, c = Buffer("a", (rows, depth), F32), Buffer("b", (columns, depth), F32), Buffer("c", (rows, columns), F32)
+    acc = Buffer("acc", (), F32, Scope.LOCAL)
+    update = Store(acc, (), Load(acc, ()) + Load(a, (i, k)) * Load(b, (j, k)))
+    inner = Seq((Store(acc, (), ZERO), For(k, update, parallel=False), Store(c, (i, j), Load(acc, ()))))
+    return Nest(naive("product_of_rows", (a, b, c), For(i, For(j, Alloc(acc, inner)))), {"i": i, "j": j, "k": k})
+
+
 def sum_of_rows(rows: int, length: int, op: str = "sum") -> Nest:
     """for i: local acc; acc = 1; for k reduce: acc = acc + x[i, k]; y[i] = acc * 2"""
     i, k = Var("i", rows), Var("k", length)

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_checks import assert_same, inputs_for, run_kernel
-from nests import Nest, biased_product, matrix_product, padded_sum, pointwise
+from nests import Nest, biased_product, matrix_product, padded_sum, pointwise, product_of_rows
 from webnn_compile.errors import ScheduleError
 from webnn_compile.ir.grid import find_grid
 from webnn_compile.ir.lanes import Ramp
-from webnn_compile.ir.nodes import For, If, Kernel, LoopKind, Store
+from webnn_compile.ir.nodes import For, If, Kernel, Load, LoopKind, Store
 from webnn_compile.ir.rewrite import loads, walk
 from webnn_compile.schedule.schedule_simt import schedule_simt
 from webnn_compile.schedule.steps import extend, overlap, spread
@@ -65,6 +65,25 @@ def test_a_product_is_a_tile_of_rows_by_vectors() -> None:
     assert len(written) == 8 * 2
     assert all(isinstance(s.indices[0], Ramp) for s in written)
     assert not any(isinstance(n, If) for n in walk(grid.body))
+
+
+@settings(max_examples=20)
+@given(SIZES, SIZES, st.integers(8, 23))
+def test_a_product_of_rows_by_rows(rows: int, columns: int, depth: int) -> None:
+    check(product_of_rows(rows, columns, depth), GpuTarget("t", minimum_occupancy=1))
+
+
+@pytest.mark.parametrize(("occupancy", "loads", "tile"), [(1, 8, 16), (8, 6, 8), (16, 4, 4), (17, 2, 1)])
+def test_operands_that_lie_along_the_sum_are_loaded_for_a_tile_of_results(
+    occupancy: int, loads: int, tile: int
+) -> None:
+    """Vectors, each once for all results of its row or column; tiles shrink until the device is busy."""
+    lowered = check(product_of_rows(8, 8, 16), GpuTarget("t", minimum_occupancy=occupancy))
+    (loop,) = (n for n in walk(lowered.body) if isinstance(n, For) and not n.parallel)
+    sites = {(n.buffer, n.indices) for n in walk(loop) if isinstance(n, Load) and n.buffer in lowered.params}
+    assert len(sites) == loads
+    written = [n for n in walk(lowered.body) if isinstance(n, Store) and n.buffer is lowered.params[-1]]
+    assert len(written) == tile
 
 
 def test_tiles_shrink_until_the_device_is_busy() -> None:

@@ -56,6 +56,31 @@ def test_one_element_is_computed_again_where_launches_take_longer() -> None:
     assert ops(proto, FEW_LAUNCHES) == [("Add", "Abs", "Mul"), ("Add", "Abs", "Div")]
 
 
+REPEATS = replace(FEW_LAUNCHES, repeats=12)
+
+
+def test_two_readers_compute_little_again_where_memory_takes_longer() -> None:
+    """The exponentials of a softmax; not of three readers, nor what a product reads many times, nor 64 bits."""
+    proto = model([node("Softmax", ["x"], ["y"])], {"x": [3, 40]}, ["y"])
+    assert len(ops(proto, FEW_LAUNCHES)) == 4
+    assert len(ops(proto, REPEATS)) == 3
+    both = [node("Exp", ["x"], ["e"]), node("Neg", ["e"], ["a"])]
+    inputs = {"x": [6, 6]}
+    for other, kernels in (
+        (node("Abs", ["e"], ["b"]), [("Exp", "Neg"), ("Exp", "Abs")]),
+        (node("MatMul", ["e", "x"], ["b"]), [("Exp",), ("Neg",), ("MatMul",)]),
+    ):
+        assert ops(model([*both, other], inputs, ["a", "b"]), REPEATS) == kernels
+    three = [*both, node("Abs", ["e"], ["b"]), node("Sqrt", ["e"], ["c"])]
+    assert ops(model(three, inputs, ["a", "b", "c"]), REPEATS) == [("Exp",), ("Neg",), ("Abs",), ("Sqrt",)]
+    wide = [
+        node("Cast", ["x"], ["w"], to=onnx.TensorProto.INT64),
+        *(node("Cast", ["w"], [y], to=to) for y, to in (("a", onnx.TensorProto.FLOAT), ("b", onnx.TensorProto.INT32))),
+    ]
+    proto = model(wide, inputs, ["a", "b"])
+    assert ops(proto, REPEATS) == ops(proto, FEW_LAUNCHES)
+
+
 @pytest.mark.parametrize("last", [[1, 6, 9], [6, 9], [1, 1, 6, 9], [6, 1, 9]], ids=str)
 def test_maps_of_a_reshaped_matrix_are_part_of_its_kernel(last: list[int]) -> None:
     """Where launches take longer, if it is still that matrix."""

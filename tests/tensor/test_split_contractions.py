@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 
 import numpy as np
+import onnx
 import pytest
 import webnn_compile
 from drivers import need_driver
@@ -14,8 +16,12 @@ from webnn_compile.execution.device_model import DeviceModel
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.lower_graph import lower_graph
 from webnn_compile.graph.passes import run_graph_passes
+from webnn_compile.ir.layout import Layout
 from webnn_compile.ir.reduction import Reduce
-from webnn_compile.target import Stages
+from webnn_compile.pipeline.lower_model import lower_model
+from webnn_compile.simt.backend import layouts_of
+from webnn_compile.target import WEBGPU, Stages
+from webnn_compile.tensor import Tensor
 from webnn_compile.tensor.evaluate import evaluate
 from webnn_compile.tensor.program import TensorProgram
 from webnn_compile.tensor.split_contractions import LEAST, split_contractions
@@ -50,6 +56,10 @@ def tensors_of(proto: object) -> TensorProgram:
     return lower_graph(run_graph_passes(import_model(proto)))
 
 
+def layouts_on_devices(proto: onnx.ModelProto) -> Mapping[Tensor, Layout]:
+    return lower_model(run_graph_passes(import_model(proto)), policy=layouts_of(WEBGPU)).layouts
+
+
 FEW_RESULTS = {
     "classifier": (product(1, 1000, 512), 4),
     "odd sum": (product(3, 50, 1001), 7),
@@ -78,6 +88,23 @@ def test_parts_give_the_same(case: str) -> None:
     want, got = (evaluate(p.outputs[0][1], given) for p in (before, after))
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4 * np.abs(want).max())
     assert split_contractions(after, BUSY) is after
+
+
+def test_a_matrix_of_three_dimensions_lies_as_another_does() -> None:
+    """Its parts are no image: what reads it, such as values of attention, has its columns innermost."""
+    nodes = [node("MatMul", ["x", "w"], ["h"]), node("Relu", ["h"], ["r"]), node("MatMul", ["p", "r"], ["y"])]
+    proto = model(nodes, {"x": [1, 24, 512], "p": [1, 24, 24]}, ["y"], {"w": random((512, 48), 1)})
+    layouts = layouts_on_devices(proto)
+    assert any(t.name.endswith(".parts") for t in layouts)
+    assert all(layout.is_row_major for layout in layouts.values())
+
+
+def test_parts_of_an_image_have_their_channels_innermost() -> None:
+    nodes = [node("Conv", ["x", "w"], ["h"]), node("Relu", ["h"], ["y"])]
+    proto = model(nodes, {"x": [1, 512, 24]}, ["y"], {"w": random((48, 512, 1), 1)})
+    layouts = layouts_on_devices(proto)
+    (partial,) = (layout for t, layout in layouts.items() if t.name.endswith(".parts"))
+    assert partial.order == (0, 2, 1)
 
 
 @pytest.mark.parametrize("precision", ["f32", "f16"])
