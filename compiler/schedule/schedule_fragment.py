@@ -33,6 +33,10 @@ from .rules.roles import SUMS, find_roles
 from .rules.transform import transform_loops
 from .steps import hoist_guards, sink
 
+PART = 2
+"""Of memory for so many times the elements of a result along a dimension, fragments without any compute nothing; of
+less, a condition takes longer."""
+
 Replacements = Mapping[Buffer, tuple[Buffer, int]]
 """For each parameter its replacement, and the tile of its pixels.
 
@@ -185,21 +189,26 @@ def _in_part(store: Store, loops: Sequence[Var], at: Mapping[Var, Expr], element
 
 def _live(store: Store, loops: Sequence[Var], at: Mapping[Var, Expr], element: Element) -> list[Binary]:
     """Conditions that hold for every fragment of which an element is part of the result, in dimensions that are longer
-    in memory."""
+    in memory: a run decides how much there is of them, or this kernel has a part, as one row where others have many."""
     first: dict[Var, Expr] = {v: Const(0) for v in element.tiles}
     conditions: list[Binary] = []
     stride = store.buffer.size
     whole = True
-    for extent, index in zip(store.buffer.shape, store.indices, strict=True):
+    for extent, index, here in zip(store.buffer.shape, store.indices, element.indices, strict=True):
         stride //= max(extent, 1)
         # A texel of a flat texture may be of several rows: then its first element is not the least in this dimension.
         exact = len(element.tiles) > 1 or whole or (extent * stride) % TEXEL == 0
         whole = whole and extent == 1
-        conditions += [
-            Binary("<", simplify_expr(substitute(at[v], first)), v.length)
-            for v in loops
-            if v in free_vars(index) and v.length is not None and exact
-        ]
+        if not exact:
+            continue
+        moving = [v for v in loops if v in free_vars(index)]
+        if not moving and extent > 1:
+            conditions.append(Binary("==", simplify_expr(substitute(here, first)), index))
+        for v in moving:
+            few = index == v and PART * v.extent <= extent
+            if v.length is not None or few:
+                end = Const(v.extent) if v.length is None else v.length
+                conditions.append(Binary("<", simplify_expr(substitute(at[v], first)), end))
     return conditions
 
 
