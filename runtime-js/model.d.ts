@@ -198,7 +198,7 @@ export interface LoadOptions {
   warmup?: boolean;
   /** Run on this device, on the page: backend webgpu, no worker. Then its buffers can be inputs, and outputs are its. */
   device?: Global<'GPUDevice'>;
-  /** Called as files arrive, last with phase 'ready'. */
+  /** Called as files arrive, last with phase 'ready'; once more where another backend is taken later. */
   onProgress?: (progress: Progress) => void;
   /** Cancels loading: `load` rejects with the signal's reason; the worker, threads and downloads end. */
   signal?: Global<'AbortSignal'>;
@@ -616,6 +616,7 @@ export interface Model {
   readonly dimensions: readonly Dimension[];
   /** The shapes of the inputs where `dimensions` have these values, by name. */
   inputShapes(sizes?: Readonly<Record<string, number>>): Record<InputInfo[number]['name'], number[]>;
+  /** Another one where that of the load is given up later, as `info().passedOver` says. */
   readonly backend: Backend;
   /** The device of the backend webgpu without a worker; another one after a loss. */
   readonly device: Global<'GPUDevice'> | undefined;

@@ -62,10 +62,11 @@ import { openStore } from './fetch/keep_files.js';
  *   gives them, the others in one array the number of the session and the bytes of all memory now
  * @property {() => void} dispose pending runs reject
  * @property {() => GPUDevice | undefined} [device]
+ * @property {(why: any, call?: import('./load/take_next.js').Call) => Promise<any>} [giveUp] another backend takes its place
  */
 
-/** @typedef {import('./model.js').Progress | { canaries: import('./model.js').CanaryInfo }} Notice progress of the load; after it,
- *   what came of kernels that were tried once more */
+/** @typedef {import('./model.js').Progress | { canaries: import('./model.js').CanaryInfo, reason?: string }} Notice progress of the load;
+ *   after it, what came of kernels that were tried once more, and why the backend is given up */
 /**
  * @typedef {object} Backend The exports of its script.
  * @property {(plan: any, notify: (notice: Notice) => void) => Promise<Session>} start

@@ -101,6 +101,8 @@ def optional_parts(artifact: Artifact) -> Iterator[str]:
     has_canaries = any(part.program.canaries for part in devices)
     if has_canaries or any(part.canaries for part in modules):
         yield "canaries"
+    if has_canaries and len(artifact.backends) > 1:
+        yield "next"
     checked = any(part.references is not None for part in devices)
     if checked or has_canaries:
         yield "trials"

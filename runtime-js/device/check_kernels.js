@@ -21,7 +21,8 @@ import { tryKernels } from './try_kernels.js';
  * @property {number} [most] milliseconds that they take
  * @property {UnsupportedError} [wrong] the end of all runs
  * @property {(run: Promise<unknown>) => void} [onRun] takes each
- * @property {(report: import('../model.js').CanaryInfo) => void} [onReport] takes each that follows the load
+ * @property {(report: import('../model.js').CanaryInfo, reason?: string) => void} [onReport] takes each that follows the load, and why the
+ *   backend is given up
  */
 
 /** The most that canaries take of the time that a load has taken, on software adapters. */
@@ -109,11 +110,12 @@ export async function checkKernels(checks, on) {
   }
   const faults = [...byKernel.values()];
   checks.report = { checked: all.length - skipped.length, skipped: skipped.length, failed: faults };
-  checks.onReport?.(checks.report);
   if (failed.length || !skipped.length) await note(checks, on, faults);
-  checks.wrong = refusal(on, faults);
-  if (failed.length) console.warn(checks.wrong?.message ?? say(on, faults));
-  if (checks.wrong) throw checks.wrong;
+  const wrong = refusal(on, faults);
+  checks.wrong = wrong;
+  if (failed.length) console.warn(wrong?.message ?? say(on, faults));
+  checks.onReport?.(checks.report, wrong?.message);
+  if (wrong) throw wrong;
   return failed.length;
 }
 
@@ -122,7 +124,7 @@ export async function checkKernels(checks, on) {
  * as after a loss, or all further runs reject.
  * @param {Checks} checks
  * @param {(task: (now: Built) => Promise<void>) => Promise<void>} enqueue
- * @param {(notice: { canaries: import('../model.js').CanaryInfo }) => void} notify takes each report that follows that of the load
+ * @param {(notice: { canaries: import('../model.js').CanaryInfo, reason?: string }) => void} notify takes each report that follows that of the load
  * @returns what is known of the session
  */
 export function checkLater(checks, enqueue, notify) {
@@ -142,7 +144,7 @@ export function checkLater(checks, enqueue, notify) {
     };
     run.then(over, over);
   };
-  checks.onReport = (canaries) => notify({ canaries });
+  checks.onReport = (canaries, reason) => notify({ canaries, reason });
   return { canaries: checks.report };
 }
 

@@ -1,7 +1,7 @@
 // A device program on a GPU, whatever its API. A loss of the device costs that all is set up again, and that the run that
 // it interrupted is done once more.
 import { watchDownloads } from '../fetch/watch_downloads.js';
-import { copyOf } from '../values/dtypes.js';
+import { copiesOf } from '../values/dtypes.js';
 import { emptyInputs } from '../values/sizes.js';
 import { withDevice } from './build_device.js';
 import { carryOut, profile } from './carry_out.js';
@@ -111,7 +111,7 @@ function queueTasks(state, program) {
    */
   return (inputs, scalars, task, fed) => {
     const idle = waiting === 0;
-    const kept = idle ? inputs : inputs.map((input) => (ArrayBuffer.isView(input) ? copyOf(input) : input));
+    const kept = idle ? inputs : copiesOf(inputs);
     const pack = () => packInputs(packed, state.plan, program, kept, scalars);
     if (idle) pack();
     waiting++;

@@ -47,33 +47,3 @@ export async function openStore(name) {
  */
 export const storeName = ({ name, weights, backends }) =>
   `webnn-compile ${name} ${/"(\w+:[^"]*\/)[^"/]*"/.exec(JSON.stringify([weights, backends]))?.[1]}`;
-
-/**
- * The size of a page's cache, and its removal.
- * @param {Parameters<typeof storeName>[0]} manifest
- * @returns {import('../model.js').ModelCache}
- */
-export function cacheOf(manifest) {
-  const name = storeName(manifest);
-  const present = async () => ((await globalThis.caches?.has(name)) ? caches.open(name) : undefined);
-  return {
-    async size() {
-      const cache = await present();
-      const answers = (await cache?.matchAll()) ?? [];
-      const sizes = await Promise.all(answers.map(async (answer) => (await answer.blob()).size));
-      return sizes.reduce((sum, size) => sum + size, 0);
-    },
-    clear: async () => Boolean(await globalThis.caches?.delete(name)),
-  };
-}
-
-/**
- * Removes what no file of the bundle has: files of another version of it.
- * @param {Parameters<typeof storeName>[0]} manifest
- */
-export async function dropOthers(manifest) {
-  const needed = new Set(JSON.stringify(manifest).match(/(?<="sha256":")\w+/g));
-  const cache = await caches.open(storeName(manifest));
-  for (const { url } of await cache.keys())
-    if (!needed.has(/** @type {string} */ (url.split('/').pop()))) await cache.delete(url);
-}

@@ -3,15 +3,16 @@
 import { RunError, UnsupportedError } from '../errors.js';
 import { BUNDLERS, canHash } from '../fetch/fetch_file.js';
 import { importScript } from '../fetch/import_script.js';
-import { dropOthers, storeName } from '../fetch/keep_files.js';
+import { storeName } from '../fetch/keep_files.js';
 import { reasonOf, unlessAborted } from '../fetch/unless_aborted.js';
 import { watchDownloads } from '../fetch/watch_downloads.js';
 import { startSession } from '../start_session.js';
 import { checkInputs } from '../values/check_inputs.js';
 import { checkNames } from '../values/check_names.js';
+import { copiesOf } from '../values/dtypes.js';
 import { checkInto, placeIn } from '../values/into.js';
 import { extentsOf, shownShape } from '../values/sizes.js';
-import { startWorker } from '../worker/start_worker.js';
+import { givenBack, startWorker } from '../worker/start_worker.js';
 import * as wasmPage from '../worker/wasm_page.js';
 import * as backends from './backends.js';
 import { checkOptions, checkProfileOptions, checkRunOptions } from './check_options.js';
@@ -22,13 +23,14 @@ import { startFirst } from './start_first.js';
 
 const ABI = 5;
 
-export { cacheOf } from '../fetch/keep_files.js';
+export { cacheOf } from './cache_of.js';
 // <functions>
 export { functionsOf } from './load_functions.js';
 // </functions>
 
 /** @typedef {import('../fetch/fetch_file.js').FileSpec} FileSpec */
 /** @typedef {import('../wasm/start_wasm.js').TensorSpec} TensorSpec */
+/** @typedef {import('../start_session.js').Session} Session */
 /**
  * @typedef {object} Manifest What the compiler wrote into model.js.
  * @property {number} abi
@@ -93,6 +95,9 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
       const others = failed.filter(({ backend }) => backend !== info.backend); // given up before
       info.canaries = { ...notice.canaries, failed: [...others, ...notice.canaries.failed] };
       callBack(options.onCanaries, info.canaries);
+      // <next>
+      if (notice.reason) session?.giveUp?.(notice);
+      // </next>
       return;
     }
     // </canaries>
@@ -124,8 +129,8 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   const tokenizers = manifest.tokenizers && optional.tokenizers?.start(manifest.tokenizers, tokenizerPackage, fetching);
   const answers = manifest.answers && optional.answers?.start(manifest.answers, fetching, tokenizers?.list);
   const inWorker = worker && typeof Worker === 'function';
-  /** @param {Part & { hardware: boolean }} part */
-  const start = async (part) => {
+  /** @type {import('./start_first.js').Start} */
+  const start = async (part, signal) => {
     if (part.hardware) await soon(/** @type {Partial<Record<Part['backend'], Need>>} */ (needs)[part.backend]);
     if (signal?.aborted) throw reasonOf(signal);
     if (inWorker) return startWorker({ ...plan, ...part }, notify, signal);
@@ -139,7 +144,7 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   await tokenizers?.ready(session);
   await answers?.ready(session);
   const { facts } = session;
-  const part = parts.find((part) => part.backend === facts.backend);
+  let part = parts.find((part) => part.backend === facts.backend);
   const weightBytes = weights.reduce((sum, shard) => sum + shard.bytes, 0);
   const info = /** @type {import('../model.js').Info} */ ({
     name: manifest.name,
@@ -158,18 +163,58 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   // <signature>
   if ('publicKey' in options) info.integrity = 'sha256, signed';
   // </signature>
-  if (info.cache && !info.cache.reason) dropOthers(manifest).catch(() => {}); // nothing waits for it
+  // Nothing waits for it.
+  if (info.cache && !info.cache.reason)
+    import('../fetch/kept_files.js').then(({ dropOthers }) => dropOthers(manifest)).catch(() => {});
   const use = () => /** @type {import('../start_session.js').Session} */ (session);
   const life = new AbortController();
   /** @type {import('../verify/non_finite.js').Search | undefined} */
   let search;
   // <finite>
-  /** @type {import('../verify/non_finite.js').Watch} */
+  /** @type {import('../verify/non_finite.js').Watch & import('./take_next.js').Following} */
   const watch = {
     ...{ manifest, options, info, use, life: life.signal },
     load: (plain, others) => load(plain, others, tokenizerPackage),
     on: options.verify !== false && info.backend !== 'wasm',
+    // <next>
+    ...{ parts, start, startFirst, notify },
+    put(now, its) {
+      session = now;
+      // <check>
+      part = its ?? part;
+      // </check>
+    },
+    follow(own) {
+      const under = new Set();
+      /** @type {NonNullable<Session['giveUp']>} */
+      const giveUp = (fault, call) =>
+        import('./take_next.js').then(
+          (script) => script.takeNext(watch, own, under, fault, call),
+          () => {
+            if (call) throw fault;
+          },
+        );
+      /** @type {any} */
+      const guarded = { ...own, giveUp };
+      for (const name of /** @type {const} */ (['run', 'profile', 'keep']))
+        guarded[name] = (/** @type {any[]} */ inputs, /** @type {any[]} */ ...more) => {
+          const copies = inWorker ? [] : copiesOf(inputs);
+          const going = /** @type {any} */ (own)[name](inputs, ...more);
+          const over = () => under.delete(going);
+          under.add(going);
+          going.then(over, over);
+          return going.catch((/** @type {any} */ fault) => {
+            if (!fault.faults && fault.code !== 'lost') throw fault;
+            return giveUp(fault, { name, inputs: givenBack.get(fault) ?? copies, more });
+          });
+        };
+      return guarded;
+    },
+    // </next>
   };
+  // <next>
+  if (backend === 'auto' && info.backend !== 'wasm') session = watch.follow(session);
+  // </next>
   const compare = await verifying?.(watch);
   search = async (turn, run) => {
     const held = watch.hold?.(turn.data);
@@ -308,7 +353,9 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
       checkNames('inputShapes', sizes, [], 'dimension');
       return Object.fromEntries(inputs.map(({ name, shape }) => [name, extentsOf(shape)]));
     },
-    backend: info.backend,
+    get backend() {
+      return info.backend;
+    },
     get device() {
       return session?.device?.();
     },

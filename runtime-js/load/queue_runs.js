@@ -2,7 +2,7 @@
 // signal is held back until those before it are done, and so are all after it.
 
 import { reasonOf, unlessAborted } from '../fetch/unless_aborted.js';
-import { copyOf } from '../values/dtypes.js';
+import { copiesOf } from '../values/dtypes.js';
 
 /** @typedef {import('../start_session.js').Input} Input */
 
@@ -34,7 +34,7 @@ export function queueRuns(life, serial = false) {
     let running;
     if (held || ((signal || serial) && unfinished)) {
       held++;
-      const kept = inputs.map((input) => (ArrayBuffer.isView(input) ? copyOf(input) : input));
+      const kept = copiesOf(inputs);
       running = before.then(() => {
         held--;
         check();

@@ -119,7 +119,7 @@ function filesOf(value) {
  * @param {readonly string[]} backends
  */
 const isOf = (name, backends) =>
-  /^(thread|shared|verify_runs|check_launches)-\w+\.js$/.test(name) ||
+  /^(thread|start_threads|shared|verify_runs|check_launches|take_next|kept_files)-\w+\.js$/.test(name) ||
   backends.some((b) => new RegExp(`^(backend|worker)_${b}-\\w+\\.js$`).test(name));
 
 /**

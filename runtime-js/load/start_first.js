@@ -3,10 +3,11 @@ import { DeviceLostError, ModelError, UnsupportedError } from '../errors.js';
 
 /** @typedef {import('./load.js').Part} Part */
 /** @typedef {import('../start_session.js').Session} Session */
+/** @typedef {(part: Part & { hardware: boolean }, signal?: AbortSignal) => Promise<Session>} Start `hardware`: software adapters do not do */
 
 /**
  * @param {readonly Part[]} parts in order of preference
- * @param {(part: Part & { hardware: boolean }) => Promise<Session>} start `hardware`: software adapters do not do
+ * @param {Start} start
  * @param {readonly { url: string }[]} weights that all parts need
  * @param {AbortSignal} [signal] ends the start
  * @returns {Promise<Session>}
@@ -28,7 +29,7 @@ export async function startFirst(parts, start, weights, signal = undefined) {
   for (const part of attempts) {
     const { backend, hardware } = part;
     try {
-      const session = await start(part);
+      const session = await start(part, signal);
       reasons.delete(backend);
       const passedOver = [...reasons].map(([backend, reason]) => ({ backend, reason }));
       // <canaries>

@@ -2,7 +2,7 @@
 
 import { load as loadModel } from '../load/load.js';
 
-export { cacheOf } from '../fetch/keep_files.js';
+export { cacheOf } from '../load/cache_of.js';
 
 /**
  * @param {(urlOf: (file: string) => string) => import('../load/load.js').Manifest} manifest

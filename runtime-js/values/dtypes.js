@@ -69,6 +69,9 @@ export function typedArray(dtype, buffer, offset = 0, bytes = buffer.byteLength 
  */
 export const copyOf = ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength).slice();
 
+/** @type {(inputs: import('../start_session.js').Input[]) => any[]} with copies of arrays, which are the caller's */
+export const copiesOf = (inputs) => inputs.map((input) => (ArrayBuffer.isView(input) ? copyOf(input) : input));
+
 /** @type {Readonly<Record<string, string>>} Of classes of the platform, a getter that throws for all other objects. */
 const getters = {
   AbortSignal: 'aborted',

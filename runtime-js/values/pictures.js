@@ -159,7 +159,7 @@ let canvas;
  * @param {any} source
  * @returns {Words}
  */
-function drawn(label, kind, source) {
+export function drawn(label, kind, source) {
   const [width, height] = sizeOf(label, kind, source);
   canvas ??= typeof OffscreenCanvas === 'function' ? new OffscreenCanvas(1, 1) : document.createElement('canvas');
   if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });

@@ -17,7 +17,7 @@ import { startSession } from '../start_session.js';
  * @typedef {{ alive: true } | ToPool
  *   | { progress: import('../start_session.js').Notice }
  *   | { started: Session['facts'], mailbox?: import('./mailbox.js').Mailbox }
- *   | { failed: import('../errors.js').PlainError, run?: number }
+ *   | { failed: import('../errors.js').PlainError, run?: number, inputs?: (ArrayBufferView | ImageBitmap)[] }
  *   | { run: number, results: unknown[], shapes: (readonly number[] | undefined)[], bytes: ArrayBuffer }} Reply `bytes` goes
  *   back; `shapes` of results where they vary
  */
@@ -91,13 +91,13 @@ async function begin(plan) {
 
 /** @param {Run} request */
 async function answer({ run, method, scalars, more, bytes, parts }) {
+  let end = 0;
+  const inputs = parts.map((part) => {
+    if (typeof part !== 'number') return part;
+    end += part;
+    return new Uint8Array(bytes, end - part, part);
+  });
   try {
-    let end = 0;
-    const inputs = parts.map((part) => {
-      if (typeof part !== 'number') return part;
-      end += part;
-      return new Uint8Array(bytes, end - part, part);
-    });
     // A run that is over at once is answered at once.
     const pending = /** @type {any} */ (session)[method](inputs, scalars, ...more);
     const results = pending instanceof Promise ? await pending : pending;
@@ -105,7 +105,7 @@ async function answer({ run, method, scalars, more, bytes, parts }) {
     const shapes = results.map((/** @type {any} */ { shape }) => shape);
     reply({ run, results, shapes, bytes }, [...buffers, bytes]);
   } catch (error) {
-    reply({ run, failed: packError(error) });
+    reply({ run, failed: packError(error), inputs }, [bytes]);
   } finally {
     for (const part of parts) if (typeof part !== 'number') part.close();
     answered++;

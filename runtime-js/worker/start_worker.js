@@ -11,6 +11,11 @@ import * as workers from './workers.js';
 /** @typedef {Omit<import('../start_session.js').Plan, 'startThreads' | 'device' | 'signal' | 'onActivity'> & import('../load/load.js').Part} PlainPlan */
 /** @typedef {{ resolve: (results: any[]) => void, reject: (error: Error) => void }} Waiting */
 
+// <next>
+/** @type {WeakMap<Error, any>} inputs of calls that failed, by their errors: the caller's arrays may have others by then */
+export const givenBack = new WeakMap();
+// </next>
+
 /**
  * @param {PlainPlan} plan
  * @param {(notice: import('../start_session.js').Notice) => void} onProgress
@@ -87,7 +92,13 @@ export async function startWorker(plan, onProgress, signal = undefined) {
         mailbox = data.mailbox;
         resolve(data.started);
       } else if (data.run === undefined) fail(unpackError(data.failed));
-      else take(data.run).reject(unpackError(data.failed));
+      else {
+        const error = unpackError(data.failed);
+        // <next>
+        givenBack.set(error, data.inputs);
+        // </next>
+        take(data.run).reject(error);
+      }
     };
     worker.onmessageerror = () => fail(new WorkerError('crash', 'a message from the worker could not be read'));
     worker.onerror = (event) => {

@@ -3,4 +3,4 @@
 
 export { listVariants } from '../wasm/features.js';
 export { mailboxes } from './mailbox.js';
-export { startThreads } from './start_threads.js';
+export { startThreads } from './threads_later.js';

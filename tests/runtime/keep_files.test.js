@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { afterEach, test } from 'node:test';
 import { fetchFile } from '../../runtime-js/fetch/fetch_file.js';
-import { cacheOf, dropOthers, openStore, storeName } from '../../runtime-js/fetch/keep_files.js';
+import { openStore, storeName } from '../../runtime-js/fetch/keep_files.js';
+import { dropOthers } from '../../runtime-js/fetch/kept_files.js';
 import { watchDownloads } from '../../runtime-js/fetch/watch_downloads.js';
+import { cacheOf } from '../../runtime-js/load/cache_of.js';
 import { referenceOf } from '../../runtime-js/verify/reference.js';
 
 const hash = (bytes) => createHash('sha256').update(bytes).digest('hex');

@@ -6,7 +6,7 @@ import { load } from '../../runtime-js/load/load.js';
 // A backend that this file has, and a server without the script that judges outputs.
 const backend = `export const startWebgl = async () => ({
   facts: { adapter: 'A GPU' },
-  run: ([x]) => [Int32Array.of(1), x.map(Math.log)],
+  run: async ([x]) => [Int32Array.of(1), x.map(Math.log)],
   dispose() {},
 })`;
 const hooks = `export async function resolve(specifier, context, next) {

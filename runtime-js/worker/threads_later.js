@@ -1,0 +1,14 @@
+// What starts threads is a script of its own, which a page fetches where it wants any.
+
+/**
+ * Fetches the script, and starts to load that of each worker.
+ * @type {import('./start_threads.js').StartThreads}
+ */
+export function startThreads(count, timeout) {
+  const starting = import('./start_threads.js').then((script) => script.startThreads(count, timeout));
+  starting.catch(() => {}); // join reports it
+  return {
+    join: async (start) => (await starting).join(start),
+    dispose: () => starting.then((pool) => pool.dispose()).catch(() => {}),
+  };
+}
