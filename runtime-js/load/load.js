@@ -12,7 +12,10 @@ import { checkNames } from '../values/check_names.js';
 import { copiesOf } from '../values/dtypes.js';
 import { checkInto, placeIn } from '../values/into.js';
 import { extentsOf, shownShape } from '../values/sizes.js';
-import { givenBack, startWorker } from '../worker/start_worker.js';
+// <next>
+import { givenBack } from '../worker/given_back.js';
+// </next>
+import { startWorker } from '../worker/start_worker.js';
 import * as wasmPage from '../worker/wasm_page.js';
 import * as backends from './backends.js';
 import { checkOptions, checkProfileOptions, checkRunOptions } from './check_options.js';
@@ -200,13 +203,13 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
         guarded[name] = (/** @type {any[]} */ inputs, /** @type {any[]} */ ...more) => {
           const copies = inWorker ? [] : copiesOf(inputs);
           const going = /** @type {any} */ (own)[name](inputs, ...more);
-          const over = () => under.delete(going);
           under.add(going);
-          going.then(over, over);
-          return going.catch((/** @type {any} */ fault) => {
-            if (!fault.faults && fault.code !== 'lost') throw fault;
-            return giveUp(fault, { name, inputs: givenBack.get(fault) ?? copies, more });
-          });
+          return going
+            .finally(() => under.delete(going))
+            .catch((/** @type {any} */ fault) => {
+              if (!fault.faults && fault.code !== 'lost') throw fault;
+              return giveUp(fault, { name, inputs: givenBack.get(fault) ?? copies, more });
+            });
         };
       return guarded;
     },

@@ -5,16 +5,14 @@ import { RunError, unpackError, WorkerError } from '../errors.js';
 import { BUNDLERS } from '../fetch/fetch_file.js';
 import { reasonOf } from '../fetch/unless_aborted.js';
 import { seconds, watchSilence } from '../fetch/watch_silence.js';
+// <next>
+import { givenBack } from './given_back.js';
+// </next>
 import * as wasmPage from './wasm_page.js';
 import * as workers from './workers.js';
 
 /** @typedef {Omit<import('../start_session.js').Plan, 'startThreads' | 'device' | 'signal' | 'onActivity'> & import('../load/load.js').Part} PlainPlan */
 /** @typedef {{ resolve: (results: any[]) => void, reject: (error: Error) => void }} Waiting */
-
-// <next>
-/** @type {WeakMap<Error, any>} inputs of calls that failed, by their errors: the caller's arrays may have others by then */
-export const givenBack = new WeakMap();
-// </next>
 
 /**
  * @param {PlainPlan} plan
