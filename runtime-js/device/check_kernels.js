@@ -21,8 +21,7 @@ import { tryKernels } from './try_kernels.js';
  * @property {number} [most] milliseconds that they take
  * @property {UnsupportedError} [wrong] the end of all runs
  * @property {(run: Promise<unknown>) => void} [onRun] takes each
- * @property {(report: import('../model.js').CanaryInfo, reason?: string) => void} [onReport] takes each that follows the load, and why the
- *   backend is given up
+ * @property {(report: import('../model.js').CanaryInfo) => void} [onReport] takes each that follows the load
  */
 
 /** The most that canaries take of the time that a load has taken, on software adapters. */
@@ -114,7 +113,7 @@ export async function checkKernels(checks, on) {
   const wrong = refusal(on, faults);
   checks.wrong = wrong;
   if (failed.length) console.warn(wrong?.message ?? say(on, faults));
-  checks.onReport?.(checks.report, wrong?.message);
+  checks.onReport?.(checks.report);
   if (wrong) throw wrong;
   return failed.length;
 }
@@ -144,7 +143,13 @@ export function checkLater(checks, enqueue, notify) {
     };
     run.then(over, over);
   };
-  checks.onReport = (canaries, reason) => notify({ canaries, reason });
+  checks.onReport = (canaries) =>
+    notify({
+      canaries,
+      // <next>
+      reason: checks.wrong?.message,
+      // </next>
+    });
   return { canaries: checks.report };
 }
 
