@@ -314,8 +314,8 @@ def decoders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @pytest.mark.parametrize("worker", [True, False], ids=["worker", "inline"])
 def test_states_are_gone_until_they_are_made_anew(page: Page, decoders: Site, backend: str, worker: bool) -> None:
-    """Those of sessions that have not run yet, or begin anew, are right; what was saved is loaded. Nothing is computed
-    on other states than those of its session."""
+    """Sessions that have not run yet, or begin anew, are right; what was saved is loaded. Nothing is computed on other
+    states than those of its session."""
     open_anew(page, decoders, f"tiny-{backend}/bundle", backend)
     pretend(page)
     script = BEFORE_WORKERS % GONE if worker else GONE
