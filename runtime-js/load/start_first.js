@@ -1,7 +1,32 @@
 // The first backend of the bundle that can run here.
 import { DeviceLostError, ModelError, UnsupportedError } from '../errors.js';
 
-/** @typedef {import('./load.js').Part} Part */
+/** @typedef {import('../fetch/fetch_file.js').FileSpec} FileSpec */
+/** @typedef {import('../wasm/start_wasm.js').TensorSpec} TensorSpec */
+/**
+ * @typedef {object} Manifest What the compiler wrote into model.js.
+ * @property {number} abi
+ * @property {string} name
+ * @property {TensorSpec[]} inputs
+ * @property {TensorSpec[]} outputs
+ * @property {import('../values/sizes.js').Dimension[]} [dimensions] that each run decides
+ * @property {import('../values/sizes.js').Refusal[]} [refusals]
+ * @property {import('../start_session.js').StateSpec[]} [states] what runs find as those before have left it
+ * @property {TensorSpec[]} [measured] outputs that the runtime alone reads: sizes of states that a run computes
+ * @property {FileSpec[]} [tokenizers] for text
+ * @property {import('../texts/texts.js').TextSpec} [text] that runs take in place of inputs
+ * @property {import('../answers/answers.js').AnswerSpec[]} [answers] that runs return in place of outputs
+ * @property {import('../generate/generate.js').GenerateSpec} [generate] how runs give tokens
+ * @property {{ url: string }} [signature] of the list of files
+ * @property {number} [tolerance] of results, relative to the largest of an output, by which backends are compared
+ * @property {Record<string, number>} weightTypes bytes by the type of the elements
+ * @property {(FileSpec & { offset: number })[]} weights
+ * @property {Part[]} backends in order of preference
+ */
+/**
+ * @typedef {(import('../wasm/start_wasm.js').WasmPart | import('../device/device_program.js').DevicePart) & { kernels: number, products: Record<string, number> }} Part
+ * What one backend needs besides; `kernels` are the launches of a run, `products` numbers of them by their types.
+ */
 /** @typedef {import('../start_session.js').Session} Session */
 /** @typedef {(part: Part & { hardware: boolean }, signal?: AbortSignal) => Promise<Session>} Start `hardware`: software adapters do not do */
 

@@ -9,6 +9,10 @@ export function startThreads(count, timeout) {
   starting.catch(() => {}); // join reports it
   return {
     join: async (start) => (await starting).join(start),
-    dispose: () => starting.then((pool) => pool.dispose()).catch(() => {}),
+    dispose: () =>
+      starting.then(
+        (pool) => pool.dispose(),
+        () => {},
+      ),
   };
 }
