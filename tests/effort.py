@@ -18,17 +18,17 @@ Effort = Literal["check", "ci", "all"]
 ROWS_OF_BACKENDS: Mapping[Effort, Mapping[str, int]] = {
     "check": {"evaluate": 8, "native": 8}
     | dict.fromkeys(("c", "wasm", "wasm-relaxed", "wasm-signed", "webgpu", "webgl", "opencl", "cuda"), 64),
-    "ci": {"native": 4, "opencl": 16, "cuda": 48, "c": 16, "wasm-relaxed": 8, "wasm-signed": 16},
+    "ci": {"opencl": 32, "cuda": 48, "c": 32, "wasm-relaxed": 16, "wasm-signed": 16},
     "all": {},
 }
 """By backend: every so many rows of the operator table, where not all run. A new backend has an 8 under `ci`. CUDA is
-emulated where there is no such GPU, which takes a second for a row; natively it is wasm's code with other vectors."""
+emulated where there is no such GPU, which takes a second for a row."""
 
-ROWS_IN_TURN: Mapping[Effort, Sequence[str]] = {"ci": ("webgpu", "webgl")}
-"""Backends of which each row, but for programs of many kernels, runs on one: what differs between them is how the
-constructs of kernels are written, and each has hundreds of rows."""
+ROWS_IN_TURN: Mapping[Effort, Sequence[Sequence[str]]] = {"ci": (("webgpu", "webgl"), ("wasm", "native"))}
+"""Backends of which each row, but for programs of many kernels, runs on one: GPUs differ in how the constructs of
+kernels are written, processors in the width of vectors and in linking, and each has hundreds of rows."""
 
-ROWS_IN_BROWSERS: Mapping[Effort, int] = {"check": 1, "ci": 8, "all": 1}
+ROWS_IN_BROWSERS: Mapping[Effort, int] = {"check": 1, "ci": 16, "all": 1}
 """Every so many of those run as bundles in a browser, too."""
 
 MANY_KERNELS = (
@@ -37,7 +37,9 @@ MANY_KERNELS = (
 )
 """How rows begin that are programs of many kernels: loops, sorting."""
 
-ROWS_OF_MANY_KERNELS: Mapping[Effort, Mapping[str, int]] = {"ci": {"webgpu": 7, "webgl": 7, "opencl": 16, "cuda": 16}}
+ROWS_OF_MANY_KERNELS: Mapping[Effort, Mapping[str, int]] = {
+    "ci": {"native": 4, "webgpu": 7, "webgl": 7, "opencl": 16, "cuda": 16}
+}
 """By backend, which may be a browser's: of those rows every so many, where its driver takes long to compile them."""
 
 SPECIAL_ROWS: Mapping[Effort, Mapping[str, int]] = {
@@ -53,7 +55,7 @@ TARGETS: Mapping[Effort, Mapping[str, int]] = {"ci": {"opencl": 3, "cuda": 4, "c
 """By target: of all other tests with the parameter `target` every so many, where not all run. Other compilers take most
 of their time, or an emulation of the device."""
 
-PROVED_ROWS: Mapping[Effort, int] = {"check": 8, "ci": 4, "all": 1}
+PROVED_ROWS: Mapping[Effort, int] = {"check": 8, "ci": 8, "all": 1}
 """Every so many rows whose accesses are proved for all targets (`test_kernel_bounds`)."""
 
 TINT_ROWS: Mapping[Effort, int] = {"check": 8, "ci": 6, "all": 1}
@@ -61,7 +63,7 @@ TINT_ROWS: Mapping[Effort, int] = {"check": 8, "ci": 6, "all": 1}
 
 NODE_TESTS: Mapping[Effort, Mapping[str, int]] = {
     "check": {"native": 8} | dict.fromkeys(("wasm", "c", "opencl", "cuda"), 64),
-    "ci": {"native": 6, "wasm": 16, "c": 32, "opencl": 48, "cuda": 128},
+    "ci": {"native": 12, "wasm": 32, "c": 64, "opencl": 48, "cuda": 128},
     "all": {},
 }
 """By target: of ONNX's node tests every so many, where not all run. What they show of an operator, the table shows of
@@ -79,30 +81,30 @@ NETWORKS_ON_BACKENDS = {
 """By target: of the exported networks every so many, unless all run: they take seconds each, and browsers run every one
 (`e2e/test_exported_models`)."""
 
-TRIPLES: Mapping[Effort, int] = {"check": 48, "ci": 200, "all": 2000}
+TRIPLES: Mapping[Effort, int] = {"check": 48, "ci": 100, "all": 2000}
 """Triples of kernel, choices and target, drawn by `schedule/test_choices`."""
 
 PROGRAMS: Mapping[Effort, Mapping[str, int]] = {
     "check": {"native": 4},
-    "ci": {"native": 8, "c": 1, "opencl": 1},
+    "ci": {"native": 4, "c": 1, "opencl": 1},
     "all": {},
 }
 """By target: so many random programs with control flow, and as many without it (`test_random_programs`)."""
 
-FEW_PROGRAMS: Mapping[Effort, int] = {"check": 1, "ci": 4, "all": 250}
+FEW_PROGRAMS: Mapping[Effort, int] = {"check": 1, "ci": 2, "all": 250}
 """On the other targets."""
 
 QUANTA: Mapping[Effort, Mapping[str, int]] = {
     "check": {"native": 12, "wasm": 2},
     "ci": {
-        "native": 20,
-        "wasm": 6,
+        "native": 12,
+        "wasm": 4,
         "wasm-relaxed": 4,
         "wasm-signed": 4,
         "c": 2,
         "opencl": 2,
-        "webgpu": 6,
-        "webgl": 6,
+        "webgpu": 3,
+        "webgl": 3,
     },
     "all": dict.fromkeys(("native", "wasm", "wasm-relaxed", "wasm-signed", "c"), 2000)
     | dict.fromkeys(("opencl", "webgpu", "webgl"), 300),
@@ -111,7 +113,7 @@ QUANTA: Mapping[Effort, Mapping[str, int]] = {
 
 STATES: Mapping[Effort, Mapping[str, int]] = {
     "check": {"native": 4},
-    "ci": {"native": 16, "wasm": 4, "webgpu": 8, "webgl": 8},
+    "ci": {"native": 8, "wasm": 4, "webgpu": 4, "webgl": 4},
     "all": {"native": 300} | dict.fromkeys(("wasm", "wasm-relaxed", "webgpu", "webgl", "opencl"), 100),
 }
 """By target: so many random models with states (`test_random_states`)."""
@@ -119,10 +121,10 @@ STATES: Mapping[Effort, Mapping[str, int]] = {
 SEQUENCES: Mapping[Effort, int] = {"check": 2, "ci": 8, "all": 100}
 """So many random sequences of what changes states, on each path (`test_state_sequences`)."""
 
-VARIANTS_OF_NODES: Mapping[Effort, int] = {"check": 64, "ci": 16, "all": 1}
+VARIANTS_OF_NODES: Mapping[Effort, int] = {"check": 64, "ci": 32, "all": 1}
 """Every so many of the small changes to a node (`fuzz/vary_node`) run; there are 98,000."""
 
-DAMAGED_FILES: Mapping[Effort, int] = {"check": 20, "ci": 100, "all": 2000}
+DAMAGED_FILES: Mapping[Effort, int] = {"check": 20, "ci": 50, "all": 2000}
 """So many damaged files of each model, in each format (`test_tflite_files`, `test_keras_files`, ...; those of ONNX and
 of weights beside a model: `test_damaged_files`)."""
 
@@ -148,15 +150,17 @@ FEW = 8
 
 SAMPLED: Mapping[str, int] = {
     "e2e/abort/test_silence.py::test_a_file_that_stalls": 3,
-    "e2e/test_answers.py::test_boxes": 2,
     "e2e/in_page/test_compile_in_page.py::test_models_give_the_command_lines_files_and_the_references_results": 2,
     "e2e/in_page/test_starts_and_ends.py::test_a_compiler_that_does_not_arrive_is_an_error": 2,
+    "e2e/test_answers.py::test_boxes": 2,
     "e2e/test_control_flow.py::test_any_size_and_any_way": 2,
     "e2e/test_device_sessions.py::test_models_of_each_kind_find_what_runs_have_left": 4,
+    "e2e/test_device_sessions.py::test_random_sequences": 2,
     "e2e/test_devices.py::test_500_runs_create_nothing": 2,
+    "e2e/test_remote_target.py::test_rows_of_the_operator_table": 2,
     "e2e/test_tune.py::test_a_search_is_interrupted_resumed_and_used": 5,
-    "tests/c/test_op_table_in_c.py::test_operator": 2,
-    "tests/cli/test_command_line.py::test_dump_after_every_stage": 3,
+    "tests/c/test_op_table_in_c.py::test_operator": 4,
+    "tests/cli/test_command_line.py::test_dump_after_every_stage": 9,
     "tests/compile_page/test_answer.py::test_states_are_those_of_the_command_line": 3,
     "tests/docs/test_blocks.py::test_commands": 2,
     "tests/frontends/test_caffe.py::test_layer": 8,
@@ -170,47 +174,59 @@ SAMPLED: Mapping[str, int] = {
     "tests/frontends/test_tensorflow_operators.py::test_operator": 6,
     "tests/frontends/test_tflite_networks.py::test_network": 8,
     "tests/frontends/test_tflite_networks.py::test_no_kernel_transposes": 3,
-    "tests/frontends/test_tflite_operators.py::test_operator": 2,
+    "tests/frontends/test_tflite_operators.py::test_operator": 4,
     "tests/frontends/test_tiny_networks.py::test_classes_of_mlperf_tiny": 2,
     "tests/frontends/test_tiny_networks.py::test_network_in_float32": 6,
     "tests/frontends/test_tiny_networks.py::test_no_kernel_of_a_mobilenet_transposes": 2,
     "tests/frontends/test_tiny_networks.py::test_quantised_network": 16,
     "tests/generation/test_generate.py::test_tokens_are_those_of_the_reference": 2,
     "tests/gpu/test_extremes.py::test_extremes": 2,
-    "tests/gpu/test_winograd_on_devices.py::test_a_device_computes_by_tiles": 3,
+    "tests/gpu/test_winograd_on_devices.py::test_a_device_computes_by_tiles": 6,
     "tests/graph/test_integer_products.py::test_products_of_activations": 2,
+    "tests/graph/test_integer_products.py::test_products_of_quanta": 2,
     "tests/graph/test_passes.py::test_light_models": 3,
+    "tests/graph/test_tile_attention.py::test_numbers": 2,
+    "tests/graph/test_tile_attention.py::test_queries_whose_number_varies": 2,
     "tests/ops/test_along_sizes_that_vary.py::test_every_length_elsewhere": 4,
-    "tests/ops/test_resize_varying.py::test_by_scales": 4,
-    "tests/ops/test_resize_varying.py::test_to_sizes_of_a_run": 4,
+    "tests/ops/test_resize_varying.py::test_by_scales": 8,
+    "tests/ops/test_resize_varying.py::test_to_sizes_of_a_run": 8,
     "tests/pictures/test_take_pictures.py::test_targets": 2,
+    "tests/schedule/test_schedule_cpu.py::test_overlapping_windows": 2,
+    "tests/schedule/test_schedule_cpu.py::test_pictures_are_quantised_in_vectors_of_pixels": 2,
     "tests/schedule/test_schedule_cpu.py::test_short_products_have_all_panels_in_one_function": 2,
     "tests/schedule/test_tensorize.py::test_products_of_workgroups": 2,
-    "tests/schedule/test_word_products.py::test_rows_of_windows_of_few_channels_are_words": 2,
-    "tests/tensor/test_winograd.py::test_every_target_computes_by_tiles": 6,
-    "tests/tensor/test_winograd.py::test_in_bands": 6,
+    "tests/schedule/test_word_products.py::test_rows_of_windows_of_few_channels_are_words": 4,
+    "tests/schedule/test_word_products.py::test_transposed_operands_are_stored_along_rows": 2,
+    "tests/tensor/test_winograd.py::test_every_target_computes_by_tiles": 12,
+    "tests/tensor/test_winograd.py::test_in_bands": 12,
     "tests/test_compile.py::test_garbage_collection": 2,
     "tests/test_compile_time.py::test_work_grows_like_the_model": 2,
-    "tests/test_control_flow.py::test_any_size_and_any_way": 2,
+    "tests/test_control_flow.py::test_any_size_and_any_way": 4,
     "tests/test_decoders.py::test_generated_tokens": 3,
-    "tests/test_decoders.py::test_the_first_tokens_on_other_targets": 4,
+    "tests/test_decoders.py::test_the_first_tokens_on_other_targets": 12,
     "tests/test_decoders.py::test_tokens_of_both_branches": 2,
     "tests/test_decoders.py::test_tokens_of_both_branches_with_the_cache_as_a_state": 2,
-    "tests/test_decoders.py::test_tokens_with_the_cache_as_a_state": 2,
-    "tests/test_decoders.py::test_tokens_with_the_cache_handed_on": 4,
-    "tests/test_exported_models.py::test_agrees_with_onnxruntime_at_every_size": 3,
+    "tests/test_decoders.py::test_tokens_with_the_cache_as_a_state": 4,
+    "tests/test_decoders.py::test_tokens_with_the_cache_handed_on": 8,
+    "tests/test_dynamic_sizes.py::test_any_sizes": 2,
+    "tests/test_exported_models.py::test_agrees_with_onnxruntime_at_every_size": 6,
+    "tests/test_fast_sizes.py::test_each_size_may_be_fast": 2,
+    "tests/test_fast_sizes.py::test_structures_in_both_ways": 2,
     "tests/test_large_models.py::test_long_chains": 4,
-    "tests/test_large_models.py::test_wide_nodes": 3,
+    "tests/test_large_models.py::test_wide_nodes": 6,
     "tests/test_light_models.py::test_agrees_with_the_reference_output": 10,
     "tests/test_light_models.py::test_with_random_weights_agrees_with_onnxruntime": 4,
-    "tests/test_long_sums.py::test_long_sums": 5,
+    "tests/test_long_sums.py::test_long_sums": 10,
     "tests/test_models.py::test_agrees_with_onnxruntime": 4,
-    "tests/test_prepared_constants.py::test_what_is_shipped_and_results": 2,
+    "tests/test_nested_structures.py::test_nested": 2,
+    "tests/test_prepared_constants.py::test_what_is_shipped_and_results": 4,
     "tests/test_quantised_models.py::test_keyword_spotting": 2,
-    "tests/test_quantised_models.py::test_results_are_within_a_step": 4,
+    "tests/test_quantised_models.py::test_results_are_within_a_step": 8,
+    "tests/test_random_graphs.py::test_random_graph": 2,
+    "tests/test_random_models.py::test_random_model": 2,
     "tests/test_records_in_builds.py::test_results_by_records": 2,
-    "tests/test_stages.py::test_stages": 2,
-    "tests/test_state_windows.py::test_decoders_as_exporters_write_them": 4,
+    "tests/test_stages.py::test_stages": 4,
+    "tests/test_state_windows.py::test_decoders_as_exporters_write_them": 12,
     "tests/test_states.py::test_runs_find_what_those_before_have_left": 3,
     "tests/test_states.py::test_states_are_saved_and_loaded_forked_and_reset": 2,
     "tests/test_verify.py::test_decoders_of_exporters": 2,
@@ -273,9 +289,10 @@ def every_nth_row(name: str, n: int) -> bool:
 
 def row_runs(row: str, backend: str, effort: Effort) -> bool:
     """Whether the row of the operator table runs on the backend."""
-    in_turn = () if row.startswith(MANY_KERNELS) else ROWS_IN_TURN.get(effort, ())
-    if backend in in_turn and backend != in_turn[crc32(f"in turn {row}".encode()) % len(in_turn)]:
-        return False
+    turns = () if row.startswith(MANY_KERNELS) else ROWS_IN_TURN.get(effort, ())
+    for i, turn in enumerate(turns):
+        if backend in turn and backend != turn[(crc32(f"in turn {row}".encode()) >> i) % len(turn)]:
+            return False
     fewer = ROWS_OF_MANY_KERNELS.get(effort, {}) if row.startswith(MANY_KERNELS) else {}
     return every_nth_row(row, max(fewer.get(backend, 1), ROWS_OF_BACKENDS[effort].get(backend, 1)))
 

@@ -44,13 +44,24 @@ def test_a_new_backend_runs_every_eighth_row(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(effort, "ROWS_OF_BACKENDS", changed)
     assert [name for name in NAMES if row_runs(name, "new", "ci")] == [n for n in NAMES if every_nth_row(n, 8)]
     assert all(row_runs(name, "new", "all") for name in NAMES)
-    assert all(row_runs(name, "wasm", "ci") for name in NAMES)
+    assert all(row_runs(name, "evaluate", "ci") for name in NAMES)
+
+
+@pytest.mark.parametrize("turn", [("webgpu", "webgl"), ("wasm", "native")])
+def test_ci_runs_every_row_on_one_gpu_and_on_one_processor(turn: tuple[str, str]) -> None:
+    names = [name for name in NAMES if not name.startswith(MANY_KERNELS)]
+    first, second = ({name for name in names if row_runs(name, backend, "ci")} for backend in turn)
+    assert first | second == {*names}
+    assert first & second == set()
+    assert 0.8 < len(first) / len(second) < 1.25
+    assert all(row_runs(name, backend, "all") for backend in turn for name in NAMES)
 
 
 def test_ci_runs_every_row_on_every_backend_that_there_is() -> None:
-    """But for those whose driver compiles each kernel for half a second, and further variants of what runs on wasm."""
+    """But for those that take turns, those whose driver compiles each kernel for half a second, and further variants of
+    what runs on wasm."""
     fewer = {**ROWS_OF_BACKENDS["ci"], **ROWS_OF_BACKENDS["all"]}.keys() & BACKENDS.keys()
-    assert fewer == {"native", "opencl", "cuda", "c", "wasm-relaxed", "wasm-signed"}
+    assert fewer == {"opencl", "cuda", "c", "wasm-relaxed", "wasm-signed"}
     assert ROWS_OF_BACKENDS["check"].keys() == BACKENDS.keys()
 
 
