@@ -6,11 +6,17 @@ stands before it: `<!-- run by FILE -->`, a test that reads the page itself, or 
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
+
+import pytest
+from made_once import made_once
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "CHANGELOG.md")
@@ -69,3 +75,17 @@ def slug(title: str) -> str:
 def links(text: str) -> list[str]:
     """The targets of links and pictures of a page's prose."""
     return re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "", _BLOCK.sub("", text)))
+
+
+def built_site(folders: pytest.TempPathFactory) -> Path:
+    """The site of the documentation, built once for all processes of a run; no test changes it."""
+    return made_once(folders, "documentation", _build)
+
+
+def _build(folder: Path) -> None:
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder]
+    # `--quiet` would leave out the warnings, and with them what is strict.
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

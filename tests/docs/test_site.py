@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from documentation import ROOT
+from documentation import ROOT, built_site
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder]
-    # `--quiet` would leave out the warnings, and with them what is strict.
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return folder
+    return built_site(tmp_path_factory)
 
 
 def test_it_loads_nothing_from_elsewhere(site: Path) -> None:
