@@ -51,9 +51,11 @@ SPECIAL_ROWS: Mapping[Effort, Mapping[str, int]] = {
 }
 """By target: of the rows with NaN, infinities and the ends of integers every so many; none of other targets."""
 
-TARGETS: Mapping[Effort, Mapping[str, int]] = {"ci": {"opencl": 3, "cuda": 4, "c": 2}}
+TARGETS: Mapping[Effort, Mapping[str, int]] = {
+    "ci": {"wasm-relaxed": 2, "wasm-signed": 2, "opencl": 6, "cuda": 4, "c": 4}
+}
 """By target: of all other tests with the parameter `target` every so many, where not all run. Other compilers take most
-of their time, or an emulation of the device."""
+of their time, or an emulation of the device; relaxed and signed wasm differ from wasm by a few instructions."""
 
 PROVED_ROWS: Mapping[Effort, int] = {"check": 8, "ci": 8, "all": 1}
 """Every so many rows whose accesses are proved for all targets (`test_kernel_bounds`)."""
