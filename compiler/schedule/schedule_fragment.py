@@ -34,8 +34,8 @@ from .rules.transform import transform_loops
 from .steps import hoist_guards, sink
 
 PART = 2
-"""Of memory for so many times the elements of a result along a dimension, fragments without any compute nothing; of
-less, a condition takes longer."""
+"""Extent of memory along a dimension, over that of a result, from which on fragments of other elements compute nothing;
+below it a condition takes longer."""
 
 Replacements = Mapping[Buffer, tuple[Buffer, int]]
 """For each parameter its replacement, and the tile of its pixels.
