@@ -1,7 +1,7 @@
 """A script in fewer characters: short names for what is local to it, no comments, spaces or needless signs.
 
     const offset = (values, { start, size: extent }) => values[start] + extent;
-    const t=(t,{start:e,size:n})=>t[e]+n;
+    let t=(t,{start:e,size:n})=>t[e]+n;
 
 Names of properties and of a page stay, those of classes, which users see, and all texts but for indentation. Each scope
 begins with the same letter again, so that functions which differ in names alone are equal text for a compressor.
@@ -77,19 +77,15 @@ def _text(variables: Variables, names: Mapping[int, str]) -> str:
     for i in range(len(shown)):
         if _is_of_number(script, i):
             shown[i + 2] = _GLOBALS[shown[i + 2]]
-    for i in _further_declarations(script):
-        shown[i - 1 : i + 1] = ",", ""
-    return "".join(_joined(script, shown))
-
-
-def _further_declarations(script: Script) -> Iterator[int]:
-    """Each `const` or `let` behind a declaration of the same kind, which may go on with a comma."""
-    ends: dict[int, str] = {}
-    for i, token in enumerate(script.tokens):
+    ends = set()
+    for i in range(len(shown)):
         if is_declaration(script, i):
-            if ends.get(i - 1) == token.text and not token.note:
-                yield i
-            ends[end_of_declaration(script, i)] = token.text
+            # What runs assigns to no constant, and one word for both makes more equal text.
+            shown[i] = "let"
+            if i - 1 in ends and not script.tokens[i].note:
+                shown[i - 1 : i + 1] = ",", ""
+            ends.add(end_of_declaration(script, i))
+    return "".join(_joined(script, shown))
 
 
 def _shown(token: Token, name: str | None) -> str:

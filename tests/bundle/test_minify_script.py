@@ -20,26 +20,26 @@ NODE = pytest.mark.skipif(shutil.which("node") is None, reason="no Node.js to ru
 @pytest.mark.parametrize(
     ("source", "short"),
     [
-        ("const value = 1; return value + value;", "const t=1;return t+t;"),
-        ("const f = ({ x, y: z = x }) => ({ x, z: z.x });", "const t=({x:t,y:e=t})=>({x:t,z:e.x});"),
-        ("for (const [key, value] of list) use(key, value);", "for(const[t,e]of list)use(t,e);"),
+        ("const value = 1; return value + value;", "let t=1;return t+t;"),
+        ("const f = ({ x, y: z = x }) => ({ x, z: z.x });", "let t=({x:t,y:e=t})=>({x:t,z:e.x});"),
+        ("for (const [key, value] of list) use(key, value);", "for(let[t,e]of list)use(t,e);"),
         ("const text = `of ${text2} {\n   text: ${[1].map((text2) => text2)}`;", None),
-        ("const name = 'name'; return { name, [name]: a?.name };", "const t='name';return{name:t,[t]:a?.name};"),
+        ("const name = 'name'; return { name, [name]: a?.name };", "let t='name';return{name:t,[t]:a?.name};"),
         ("class Box { size = 1; static of(size) { return new Box(size); } }", None),
-        ("const half = x / 2 / y, slash = /[/'\"]{/g.test(half);", "const t=x/2/y,e=/[/'\"]{/g.test(t);"),
+        ("const half = x / 2 / y, slash = /[/'\"]{/g.test(half);", "let t=x/2/y,e=/[/'\"]{/g.test(t);"),
         ("const a = b ? { c: d } : e; switch (a) { case 1: { f(); } }", None),
         ("try { go(); } catch (error) { throw error; }", "try{go()}catch(t){throw t}"),
-        ("const near = i - -1, far = i + +1; while (next()) ;", "const t=i- -1,e=i+ +1;while(next());"),
+        ("const near = i - -1, far = i + +1; while (next()) ;", "let t=i- -1,e=i+ +1;while(next());"),
         ("async function run(step) { for await (const part of step) yield part; }", None),
         ("return new URL(/* webpackIgnore: true */ path);", "return new URL(/* webpackIgnore: true */path);"),
-        ("const f = (one) => one, g = async (one) => f(one);", "const t=t=>t,e=async e=>t(e);"),
+        ("const f = (one) => one, g = async (one) => f(one);", "let t=t=>t,e=async e=>t(e);"),
         ("const f = ({ a }) => a, g = (...all) => all, h = (x = 1) => x;", None),
         ("run((one) => one, (one, two) => one);\nreturn\n(one) => one;", "run(t=>t,(t,e)=>t);return\n(t)=>t;"),
         ("return [1, [2, ], { three, }, f(4, ), [, ], [5, , ]];", "return[1,[2],{three},f(4),[,],[5,,]];"),
         ("return Number.NaN < Number.POSITIVE_INFINITY - Number.MAX_VALUE;", "return NaN<Infinity-Number.MAX_VALUE;"),
         ("return [Number\n.NaN, one.Number.NaN, { Number: 1 }];", "return[NaN,one.Number.NaN,{Number:1}];"),
-        ("const a = 1; const b = 2; let c; let d; use(a, c);", "const t=1,n=2;let e,r;use(t,e);"),
-        ("const a = 1; for (const b of c) use(b); const d = 2;", "const t=1;for(const t of c)use(t);const e=2;"),
+        ("const a = 1; const b = 2; let c; let d; use(a, c);", "let t=1,n=2,e,r;use(t,e);"),
+        ("const a = 1; for (const b of c) use(b); const d = 2;", "let t=1;for(let t of c)use(t);let e=2;"),
         ("// A comment.\nreturn /** @type {A} */ (x); // and 'another'", "return(x);"),
     ],
 )
@@ -51,32 +51,32 @@ def test_before_and_after(source: str, short: str | None) -> None:
 
 def test_each_scope_has_names_of_its_own() -> None:
     source = "const one = (name) => name; const two = () => name; const three = (other) => other;"
-    assert minify_script(source) == "const t=t=>t,e=()=>name,n=t=>t;"
+    assert minify_script(source) == "let t=t=>t,e=()=>name,n=t=>t;"
     source = "const inner = 1; const f = (outer) => { const inner = outer; return (outer) => inner + outer; };"
-    assert minify_script(source) == "const t=1,e=t=>{const e=t;return t=>e+t};"
+    assert minify_script(source) == "let t=1,e=t=>{let e=t;return t=>e+t};"
     source = "function start(value, unused) { const other = value; return start(other); }"
-    assert minify_script(source) == "function t(e,n){const r=e;return t(r)}"
+    assert minify_script(source) == "function t(e,n){let r=e;return t(r)}"
 
 
 def test_a_scope_ends_where_its_block_does() -> None:
-    assert minify_script("{ const top = 1; } use(top);") == "{const t=1}use(top);"
+    assert minify_script("{ const top = 1; } use(top);") == "{let t=1}use(top);"
     assert minify_script("for (const top of list) { use(top); } use(top);").endswith("use(top);")
     assert minify_script("list.map((top) => top, top);") == "list.map(t=>t,top);"
-    assert minify_script("const c = a ? (top) => top : top;") == "const t=a?t=>t:top;"
+    assert minify_script("const c = a ? (top) => top : top;") == "let t=a?t=>t:top;"
     source = "const x = y; for (const x of all) if (x) { use(x); } else x(); x();"
-    assert minify_script(source) == "const t=y;for(const t of all)if(t){use(t)}else t();t();"
+    assert minify_script(source) == "let t=y;for(let t of all)if(t){use(t)}else t();t();"
 
 
 def test_short_names_are_none_that_are_taken() -> None:
     made = minify_script("const first = t, second = n; return { first, second, c: do_it(d) };")
-    assert made == "const e=t,r=n;return{first:e,second:r,c:do_it(d)};"
+    assert made == "let e=t,r=n;return{first:e,second:r,c:do_it(d)};"
 
 
 def test_scripts_in_one_scope_do_not_meet() -> None:
     one = ("const own = 1; const shared = (own) => own + there;", (("shared", "$a"), ("there", "$b")))
     two = ("const own = 2; const other = ({ shared }) => [own, shared, used];", (("used", "$a"),))
     assert minify_scripts((one, two)) == (
-        "const e=1,$a=t=>t+$b;const t=2,n=({shared:e})=>[t,e,$a];"  # own is e here and t there
+        "let e=1,$a=t=>t+$b;let t=2,n=({shared:e})=>[t,e,$a];"  # own is e here and t there
     )
 
 
@@ -129,7 +129,7 @@ def test_a_class_whose_name_another_script_has_is_refused(other: str) -> None:
 
 
 def test_top_names_are_none_that_are_taken() -> None:
-    assert minify_scripts((("const a = 1, b = 2;", ()),), taken=frozenset({"t"})) == "const e=1,n=2;"
+    assert minify_scripts((("const a = 1, b = 2;", ()),), taken=frozenset({"t"})) == "let e=1,n=2;"
 
 
 def test_texts_and_properties_of_the_runtime_stay() -> None:
