@@ -1,15 +1,16 @@
 """A shader's source in fewer bytes once it is compressed: runtime-js/device/unpack_source.js has the other direction.
 
-    let t6 = b0[t4 + 64];                        let $A=b0[$Z0+$64];
-    acc_0_0 = acc_0_0 + t6.x * t5;               $Y7+=$A0.x*$B0;
-    let t7 = b0[t4 + 128];               ->      let $A=b0[$Z0+$64];
-    acc_0_1 = acc_0_1 + t7.x * t5;               $Y7+=$A0.x*$B0;
+    let t6 = b0[t4 + 64];
+    acc_0_0 = acc_0_0 + t6.x * t5;               @A=b0[$Z0+$64];$Y7+=$A0.x*$B0;@A=b0[$Z0+$64];$Y7+=$A0.x*$B0;
+    let t7 = b0[t4 + 128];               ->
+    acc_0_1 = acc_0_1 + t7.x * t5;
 
 Numbers of variables and offsets differ in each of the statements that an unrolled loop leaves. So variables are named
 by how long ago they were used, as in a move-to-front transform: `$A` is a new one, `$A0` the one that was used last,
 `$A1` the one before that. Each letter counts its own: `A` temporaries that are read from the first parameter, `B` those
 from the second, and so on; `Z` other ones, `Y`, `X` and so on the elements of a local array each. An offset is the
-difference from the last one behind the same parameter.
+difference from the last one behind the same parameter. Some phrases that are frequent
+have a short form; the unpacked text has a line for each statement, as the source has.
 """
 
 from __future__ import annotations
@@ -22,7 +23,13 @@ _TOKEN = re.compile(r"(?<![\w$.])([A-Za-z]\w*?)(\d+)\b(?: = [^;]*?\b[bp](\d+)\b)
 _INDENTATION = re.compile(r"^ +", re.MULTILINE)
 _PRODUCT = re.compile(r"^(\w+) = \1 \+ ([\w.]+ \* [\w.]+);$", re.MULTILINE)
 """A sum with a product: with more terms it would be another one, rounded otherwise."""
-_SPACES = re.compile(r"(?<=[\w)\]]) (\+=|[=+*]) (?=[\w($])|(?<=,) (?=[\w($])")
+_SPACES = re.compile(r"(?<=[\w)\]]) (\+=|==|&&|>>|[=+*/%<&-]) (?=[\w($])|(?<=,) (?=[\w($])")
+_SHORT = (
+    (re.compile(r"texelFetch\(p(\d+),ivec3\("), r"@\1("),
+    (re.compile(r"\blet \$([A-Z])(?=\W)"), r"@\1"),
+    (re.compile(r"([;{}])\n(?=\S)"), r"\1"),
+)
+"""Phrases of WGSL and GLSL, and their short forms."""
 _PARAMETERS = ("b", "p")
 _TEMPORARIES = "t"
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXY"
@@ -30,8 +37,9 @@ _OTHER = "Z"
 
 
 def pack_source(source: str) -> str:
-    """Raises InternalError for a source that has a dollar or a name of a variable as the runtime would make them."""
-    if found := re.search(r"\$|\b[A-Z]\d+\b", source):
+    """Raises InternalError for a source that has a dollar, a name of a variable or what else the runtime would take for
+    something of its own."""
+    if found := re.search(r"\$|\b[A-Z]\d+\b|@[\dA-Z]", source):
         raise InternalError(f"pack_source: {found[0]!r} in a shader")
     text = _PRODUCT.sub(r"\1 += \2;", _INDENTATION.sub("", source))
     letters = _letters(text)
@@ -62,7 +70,10 @@ def pack_source(source: str) -> str:
     while match := _TOKEN.search(text, at):
         pieces += [text[at : match.start()], packed(match)]
         at = match.end(2) if match[4] is None else match.end()
-    return _SPACES.sub(r"\1", "".join([*pieces, text[at:]]))
+    text = _SPACES.sub(r"\1", "".join([*pieces, text[at:]]))
+    for phrase, short in _SHORT:
+        text = phrase.sub(short, text)
+    return text
 
 
 def _letters(text: str) -> dict[str, str]:
