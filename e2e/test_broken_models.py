@@ -162,6 +162,20 @@ def test_wrong_kernels_are_found_and_replaced(
     assert (got["info"]["backend"] != backend) == ("other-backend" in actions)
 
 
+def test_another_schedule_takes_the_place_of_the_only_one_that_is_wrong(
+    opened: Page, case: tuple[Site, float], backend: str, model: str
+) -> None:
+    """Kernels that a load compiles first, each in its turn: where the backend stays, it is right."""
+    (expected,) = reference(opened)
+    actions = set()
+    for kernel in range(4):
+        got = attempt(opened, "factor", {"canaries": "all"}, api=backend, kernel=kernel)
+        actions |= {one["action"] for one in got["info"]["canaries"]["failed"]}
+        if got["info"]["backend"] == backend:
+            assert agree(got["found"][0]["value"], expected, case[1])
+    assert "other-schedule" in actions
+
+
 def test_every_kernel_of_digits_is_watched(opened: Page, case: tuple[Site, float], backend: str, model: str) -> None:
     """A factor of 2 % in any kernel is found."""
     if model != "digits":

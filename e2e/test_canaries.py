@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from compiled import ROOT
@@ -17,7 +17,7 @@ from playwright.sync_api import Page
 from server import Site, serve
 from tiny_artifact import tiny_weights
 from webnn_compile.bundle import Artifact, DeviceArtifact
-from webnn_compile.program.device_program import DeviceProgram
+from webnn_compile.program.device_program import Alternative, DeviceProgram
 
 W, C = tiny_weights(1024)
 MULTIPLY = {"kernel": "multiply", "nodes": ["Mul_0"], "backend": "webgpu", "action": "other-backend"}
@@ -27,6 +27,13 @@ FAULTS = {
     "order": {"webgpu": ["p0[i]", "p0[i ^ 1]"], "webgl": ["4*int(gl_FragCoord.x)", "4*(int(gl_FragCoord.x)^1)"]},
 }
 """Text that a defective driver puts in place of another one in shaders."""
+
+SOURCES = {backend: tiny_program(backend).kernels[0].source for backend in DEVICES}
+OTHERS = {
+    "webgpu": SOURCES["webgpu"].replace("a0 * a1", "a1 * a0"),
+    "webgl": SOURCES["webgl"].replace("return texelFetch", "return 1.0 * texelFetch"),
+}
+"""Sources of the first kernel, and others that a factor of FAULTS leaves as they are."""
 
 DAMAGE = """([from, to]) => {
   globalThis.faulty = true;
@@ -52,6 +59,15 @@ def with_kernel(backend: str, **changes: Any) -> DeviceProgram:
     return replace(program, canaries=tiny_canaries(backend), kernels=(replace(multiply, **changes), *others))
 
 
+def replaced(
+    backend: str, source: str, *alternatives: tuple[Literal["without-f16", "other-schedule"], str]
+) -> Artifact:
+    """The tiny program, whose first kernel has this source and others."""
+    program = with_kernel(backend, source=source)
+    own = tuple(Alternative(kind, replace(program.kernels[0], source=other)) for kind, other in alternatives)
+    return alone(replace(program, alternatives={0: own}))
+
+
 def alone(program: DeviceProgram) -> Artifact:
     return replace(tiny_device_artifact("wasm"), backends=(DeviceArtifact(program),))
 
@@ -65,8 +81,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         **{f"{backend}-or-wasm": tiny_device_artifact(backend, "wasm", canaries=True) for backend in DEVICES},
         "without": tiny_device_artifact(*DEVICES, "wasm"),
         "subgroups": alone(with_kernel("webgpu", with_subgroups=wrong)),
-        "floats": alone(with_kernel("webgpu", source=wrong, in_floats=source)),
-        "wrong-floats": alone(with_kernel("webgpu", source=wrong, in_floats=wrong)),
+        "floats": replaced("webgpu", wrong, ("without-f16", source)),
+        "wrong-floats": replaced("webgpu", wrong, ("without-f16", wrong), ("other-schedule", wrong)),
+        **{f"other-{b}": replaced(b, SOURCES[b], ("other-schedule", OTHERS[b])) for b in DEVICES},
         **{f"large-{backend}": alone(with_kernel(backend, flops=10**9)) for backend in DEVICES},
         **{f"huge-{backend}": alone(with_kernel(backend, flops=10**12)) for backend in DEVICES},
     }
@@ -186,12 +203,15 @@ def test_without_a_database_each_visit_tries(page: Page, site: Site, backend: st
 
 def visit_twice(page: Page, action: str) -> None:
     """Results are right, by a source that is compiled beside the others on the first visit, and in their place then."""
-    failed = [{**MULTIPLY, "action": action}]
-    for visit in range(2):
+    compiled = []
+    for _ in range(2):
         page.evaluate("() => { compiled = 0; }")
         info, output = value(page, LOAD, {"worker": False, "canaries": "all"})
+        failed = [{**MULTIPLY, "backend": info["backend"], "action": action}]
         assert (output, info["canaries"]) == (expected(2), {"checked": 3, "skipped": 0, "failed": failed})
-        assert page.evaluate("compiled") == (3 if visit else 4)
+        compiled.append(page.evaluate("compiled"))
+    shaders = 1 if info["backend"] == "webgpu" else 2  # of vertices, too
+    assert compiled[0] == compiled[1] + shaders
 
 
 def test_the_source_without_subgroups_takes_its_place(page: Page, site: Site) -> None:
@@ -212,11 +232,63 @@ def test_the_source_in_float32_takes_its_place(page: Page, site: Site) -> None:
     warnings = open_anew(page, site, "floats", "webgpu")
     page.evaluate(DAMAGE, ["", ""])
     right = value(page, LOAD, {"worker": False, "canaries": False})[0]
-    assert ("canaries" in right, "floats" in asked) == (False, False)
+    assert ("canaries" in right, "alternatives" in asked) == (False, False)
     visit_twice(page, "without-f16")
-    assert asked.count("floats") == 2
+    assert asked.count("alternatives") == 2
     (warning,) = warnings
     assert warning.endswith(", by kernel multiply (nodes: Mul_0)")
+
+
+def test_another_schedule_takes_its_place(page: Page, site: Site, backend: str) -> None:
+    """For a fault of the one source alone."""
+    warnings = open_anew(page, site, f"other-{backend}", backend)
+    page.evaluate(DAMAGE, FAULTS["factor"][backend])
+    visit_twice(page, "other-schedule")
+    (warning,) = warnings
+    assert warning.endswith(", by kernel multiply (nodes: Mul_0)")
+
+
+def test_it_takes_its_place_on_a_device_after_a_loss_too(page: Page, site: Site, backend: str) -> None:
+    """Where the device before was right; a third one begins with it."""
+    open_anew(page, site, f"other-{backend}", backend)
+    page.evaluate(DAMAGE, FAULTS["factor"][backend])
+    script = """
+      faulty = false;
+      const model = await bundle.load({ backend: argument, worker: false, canaries: 'all' });
+      const found = [];
+      for (let device = 0; device < 3; device++) {
+        found.push([await head(model, 2), model.info().canaries.failed.map(({ action }) => action)]);
+        faulty = true;
+        lose(model);
+      }
+      await model.dispose();
+      return found;
+    """
+    actions = [[], ["other-schedule"], ["other-schedule"]]
+    assert value(page, script, backend) == [[expected(2), own] for own in actions]
+
+
+def test_it_takes_its_place_after_a_hundred_runs_too(page: Page, site: Site, backend: str) -> None:
+    """The shader that is compiled first is wrong at its launch 102, when kernels are tried once more."""
+    open_anew(page, site, f"other-{backend}", backend)
+    script = """
+      const { breakDevice } = await import('./broken_device.js');
+      const broken = breakDevice('later', { right: 101, kernel: 0 });
+      try {
+        const model = await bundle.load({ backend: argument, worker: false, canaries: 'all' });
+        for (let i = 0; i < 100; i++) await head(model, 2);
+        const until = performance.now() + 20_000;
+        while (!model.info().canaries.failed.length && performance.now() < until)
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        const { failed } = model.info().canaries;
+        const last = await head(model, 2);
+        await model.dispose();
+        return { last, actions: failed.map(({ action }) => action) };
+      } finally {
+        broken.mend();
+      }
+    """
+    assert value(page, script, backend) == {"last": expected(2), "actions": ["other-schedule"]}
 
 
 def test_where_that_is_wrong_too_the_backend_is_given_up(page: Page, site: Site) -> None:

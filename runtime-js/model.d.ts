@@ -305,9 +305,17 @@ export interface KernelFault {
   backend: Backend;
   /**
    * The consequence: its source for devices without subgroups was taken, or the one that computes in float32 what others do in float16,
-   * or it runs on the host, or the backend was passed over; on wasm the module of plain SIMD was taken, or one thread.
+   * or one by another schedule, the simplest, or it runs on the host, or the backend was passed over; on wasm the module of plain SIMD was
+   * taken, or one thread.
    */
-  action: 'without-subgroups' | 'without-f16' | 'host' | 'other-backend' | 'plain-simd' | 'one-thread';
+  action:
+    | 'without-subgroups'
+    | 'without-f16'
+    | 'other-schedule'
+    | 'host'
+    | 'other-backend'
+    | 'plain-simd'
+    | 'one-thread';
 }
 
 /** How many kernels of the backend were tried, and were not, and those of all backends that failed. */

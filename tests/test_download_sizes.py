@@ -43,7 +43,7 @@ WHOLE_OF_ALL = 110_730
 BY_DEFAULT = {"wasm": 42_790, "webgl": 44_000, "webgpu": 43_100}
 """Bytes at most for one backend of a bundle for all, with canaries, as the command line makes it: 44 kB or less."""
 
-OF_CANARIES = {"webgl": 2_920, "webgpu": 2_970, "wasm": 1_400}
+OF_CANARIES = {"webgl": 3_200, "webgpu": 3_200, "wasm": 1_400}
 """Bytes at most that canaries add to a download, their code and the 20 to 40 of a model."""
 
 

@@ -3,7 +3,7 @@ wrongly."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,11 @@ import numpy as np
 import onnx
 from drivers import need_driver
 from onnx_models import model, node, random
+from prepared_models import convolution, products
+from small_decoder import small_decoder
+from test_quantised_models import quantised
 from webnn_compile.canaries.check_canaries import check_canaries
+from webnn_compile.canaries.make_alternatives import make_alternatives
 from webnn_compile.canaries.make_canaries import make_canaries
 from webnn_compile.driver.device_target import DeviceTarget
 from webnn_compile.driver.optimise_model import import_graph, optimise_model
@@ -64,6 +68,19 @@ def rows() -> onnx.ModelProto:
     return model(nodes, {"x": ("n", "rows", 9)}, ["y"], {"w": random((9, 9)), "axis": np.asarray([1])}, 18)
 
 
+OTHERS: dict[str, tuple[Callable[[], onnx.ModelProto], dict[str, Any]]] = {
+    "float16": (network, {"precision": "f16"}),
+    "constants prepared at load": (convolution, {}),
+    "prepared float16": (products, {"precision": "f16"}),
+    "a decoder with states": (small_decoder, {}),
+    "a decoder in float16": (small_decoder, {"precision": "f16"}),
+    "quantised": (lambda: quantised("qdq-u8s8"), {}),
+    "one dimension in bands of an image": (flat, {}),
+    "sizes that vary": (rows, {"dims": {"n": (1, 2), "rows": (3, 90)}}),
+}
+"""Models and options of their builds."""
+
+
 def program_of(given: onnx.ModelProto, target: str, *more: Any, **options: Any) -> DeviceProgram:
     """The program for a target of this machine's drivers, by arguments of `planned`; the test is skipped where it has
     none."""
@@ -80,10 +97,11 @@ def planned(
     states: Sequence[str] | None = None,
     cache: Cache | None = None,
 ) -> tuple[DevicePlan, DeviceProgram]:
-    """The plan of a program, and the program with its canaries; no driver is needed."""
+    """The plan of a program, and the program with its canaries and alternatives; no driver is needed."""
     cache = Cache(None) if cache is None else cache
     plan, program = _without_canaries(given, target, dims, precision, states, cache)
-    return plan, replace(program, canaries=make_canaries(plan, program, cache)[0])
+    canaries, _ = make_canaries(plan, program, cache)
+    return plan, replace(program, canaries=canaries, alternatives=make_alternatives(plan, program, canaries))
 
 
 def reasons(given: onnx.ModelProto, target: str = "webgpu", cache: Cache | None = None) -> dict[str, str]:

@@ -19,7 +19,7 @@ from .artifact import BYTE_VARIANTS, VARIANTS, Artifact, BundledAnswer, BundledT
 from .check_outputs import check_outputs
 from .files import SIGNATURE, TEXT, BundleFile, hashed_file
 from .place_memory import PAGE, MemoryLayout, place_memory
-from .render_device import render_device, render_floats, render_steps
+from .render_device import render_alternatives, render_device, render_steps
 from .size_data import Numbers, dimensions_data, number_scalars, refusal_data, size_data
 
 ABI = 5
@@ -171,9 +171,9 @@ def _device(name: str, part: DeviceArtifact) -> tuple[Fields, list[BundleFile]]:
         "program": _file(program),
     }
     files = [program]
-    if floats := render_floats(part.program):
-        files.append(hashed_file("floats", TEXT, floats, "check"))
-        fields["floats"] = _file(files[-1])
+    if alternatives := render_alternatives(part.program):
+        files.append(hashed_file("alternatives", TEXT, alternatives, "check"))
+        fields["alternatives"] = _file(files[-1])
     if part.references:
         files.append(hashed_file("references", "wasm", part.references, "check"))
         fields["references"] = _file(files[-1])

@@ -18,6 +18,7 @@ from ..ir.size_data import expression_data
 from ..ir.sizes import number, scalars_of
 from ..program.device_program import (
     UNIT,
+    Alternative,
     Canary,
     Constant,
     CopyDimension,
@@ -54,7 +55,6 @@ def render_device(program: DeviceProgram) -> bytes:
     canaries = {program.launches[c.launch].kernel: c for c in program.canaries}
     document: dict[str, Any] = {
         "features": sorted({feature for k in program.kernels for feature in k.features}),
-        "storages": _columns(_storage(s) for s in program.storages),
         "values": _columns(
             {"storage": v.storage, "dtype": str(v.dtype), "length": prod(v.shape)} for v in program.values
         ),
@@ -76,20 +76,30 @@ def render_device(program: DeviceProgram) -> bytes:
         }
         if program.host.scalars:
             document["host"]["scalars"] = [[numbers[s], offset] for s, offset in program.host.scalars.items()]
-    # Last, so that the small tables lie together: a compressor sees 32 kB, and sources are 3 times that.
+    document["storages"] = _columns(map(_storage, program.storages))
+    # Last, so that the small tables lie together, small numbers beside each other: a compressor sees 32 kB, and sources
+    # are 3 times that.
     checked = _columns(_canary(canaries.get(i)) for i in range(len(program.kernels)))
     kernels = checked | _columns(map(_kernel, program.kernels))
-    document["kernels"] = dict(sorted(kernels.items(), key=lambda column: column[0] in ("source", "subgroups")))
+    order = {"grid": -1, "source": 1, "subgroups": 1}
+    document["kernels"] = dict(sorted(kernels.items(), key=lambda column: order.get(column[0], 0)))
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def render_floats(program: DeviceProgram) -> bytes:
-    """The sources in float32 of kernels that compute in float16 and have a canary, by their numbers; UTF-8, and empty
-    where there are none. A page fetches them where a canary fails."""
-    checked = {program.launches[c.launch].kernel for c in program.canaries}
-    sources = {i: k.in_floats for i, k in enumerate(program.kernels) if k.in_floats is not None and i in checked}
-    packed = {i: pack_source(source) for i, source in sources.items()}
-    return json.dumps(packed, separators=(",", ":")).encode() if packed else b""
+def render_alternatives(program: DeviceProgram) -> bytes:
+    """The alternatives of kernels, by their numbers: fields that are other than the kernel's. UTF-8, and empty where
+    there are none. A page fetches them where a canary fails."""
+    kernels = {
+        number: [_alternative(a, program.kernels[number]) for a in alternatives]
+        for number, alternatives in program.alternatives.items()
+    }
+    return json.dumps(kernels, ensure_ascii=False, separators=(",", ":")).encode() if kernels else b""
+
+
+def _alternative(alternative: Alternative, kernel: DeviceKernel) -> dict[str, Any]:
+    own, other = _kernel(kernel), _kernel(alternative.kernel)
+    changed = {f: other.get(f) for f in ("source", "grid", "strips") if other.get(f) != own.get(f)}
+    return {"taken": alternative.kind, **changed}
 
 
 def _columns(rows: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:

@@ -17,7 +17,6 @@ from .manifest import SHARD_BYTES, Manifest, make_manifest
 from .merge_modules import exported_names, merge_modules
 from .packaging import ESM, Packaging
 from .render_card import render_card
-from .render_device import render_floats
 from .render_entry import render_entry
 from .render_package import package_files
 from .render_script import render_page_script, render_script, render_script_page, render_whole
@@ -106,14 +105,10 @@ def optional_parts(artifact: Artifact) -> Iterator[str]:
     checked = any(part.references is not None for part in devices)
     if checked or has_canaries:
         yield "trials"
-    has_floats = any(render_floats(part.program) for part in devices)
-    has_subgroups = any(k.with_subgroups is not None for part in devices for k in part.program.kernels)
-    if has_subgroups:
+    if any(k.with_subgroups is not None for part in devices for k in part.program.kernels):
         yield "subgroups"
-    if has_floats:
-        yield "floats"
-    if has_floats or checked:
-        yield "replaced"
+    if any(part.program.alternatives for part in devices):
+        yield "alternatives"
     if checked:
         yield from ("check", "checkCheckOptions", "copied", "kernelCheck")
     if not all(isinstance(step, Launch | HostCall) for part in devices for step in part.program.steps):

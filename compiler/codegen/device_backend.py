@@ -72,3 +72,11 @@ class DeviceBackend(Protocol):
         Raises CannotExpress with the reason where the language cannot express the kernel.
         """
         ...
+
+    def compile_simply(self, naive: Kernel, compiled: CompiledKernel) -> CompiledKernel:
+        """The kernel `naive` by the simplest schedule, in float32, with the parameters, layouts and placements of
+        `compiled`, as which it was compiled before.
+
+        Raises CannotExpress with the reason where the language cannot express that.
+        """
+        ...

@@ -84,17 +84,20 @@ def build_device(target: DeviceTarget, lowered: Lowered, weights: Weights, work:
 def _with_canaries(
     plan: DevicePlan, program: DeviceProgram, target: DeviceTarget, work: Work
 ) -> tuple[DeviceProgram, Mapping[int, str]]:
-    """The program with its canaries, and why kernels have none, by their numbers."""
+    """The program with its canaries and alternatives, and why kernels have no canary, by their numbers."""
     kernels = range(len(program.kernels))
     if not work.options.canaries or work.options.dump is not None:
         return program, dict.fromkeys(kernels, "--canaries off" if not work.options.canaries else "--dump")
     if not has_llvm():
         return program, dict.fromkeys(kernels, "the build has no LLVM to compute its result")
+    from ..canaries.make_alternatives import make_alternatives
     from ..canaries.make_canaries import make_canaries
 
     with work.timed("canaries", target.name):
         canaries, without = make_canaries(plan, program, work.cache)
-    return replace(program, canaries=canaries), without
+    with work.timed("alternatives", target.name):
+        alternatives = make_alternatives(plan, program, canaries)
+    return replace(program, canaries=canaries, alternatives=alternatives), without
 
 
 def _references(plan: DevicePlan, program: DeviceProgram, work: Work) -> bytes:

@@ -116,20 +116,29 @@ class WebGl:
         self, naive: Kernel, placements: Sequence[Placement | None], choices: Choices = DEFAULT
     ) -> CompiledKernel:
         """The shader of a kernel. Constants are in the order of the reduction's reads, in images where they fit."""
-        self.observe("narrow_types", naive)
+        return self._compile(naive, placements, choices, self.observe)
+
+    def compile_simply(self, naive: Kernel, compiled: CompiledKernel) -> CompiledKernel:
+        return self._compile(naive, compiled.placements, None, ignore)
+
+    def _compile(
+        self, naive: Kernel, placements: Sequence[Placement | None], choices: Choices | None, observe: Observer
+    ) -> CompiledKernel:
+        """By the simplest schedule without `choices`."""
+        observe("narrow_types", naive)
         wide, narrow = load_wide(naive)
-        self.observe("load_wide", wide)
+        observe("load_wide", wide)
         kernel = order_constants(wide)
-        self.observe("order_constants", kernel)
+        observe("order_constants", kernel)
         places = {
             b: p or place_image(b.shape) or place_flat(b.size) for b, p in zip(kernel.params, placements, strict=True)
         }
         _check(naive, kernel, places)
         out = kernel.params[-1]
-        scheduled = fragment_kernel(kernel, places, choices, self.observe)
+        scheduled = fragment_kernel(kernel, places, choices, observe)
         scheduled = store_narrow(scheduled, {scheduled.params[i]: TEXELS[dtype] for i, dtype in narrow.items()})
-        self.observe("store_narrow", scheduled)
-        lowered = lower_fragment(scheduled, self.observe)
+        observe("store_narrow", scheduled)
+        lowered = lower_fragment(scheduled, observe)
         rendered = DeviceKernel(
             naive.name,
             render(lowered, partly=kernel.row),
@@ -142,19 +151,23 @@ class WebGl:
             strips=live_strips(scheduled, own_texel(lowered), places[out], -(-out.size // 4)),
         )
         version, rest = compose(rendered).split("\n", 1)  # which stands before all else
-        self.observe("glsl", f"{version}\n// {naive.name}\n{rest}")
+        observe("glsl", f"{version}\n// {naive.name}\n{rest}")
         params = tuple(replace(b, dtype=narrow.get(i, b.dtype)) for i, b in enumerate(kernel.params))
         return CompiledKernel(rendered, params, tuple(places[b] for b in kernel.params))
 
 
 def fragment_kernel(
-    naive: Kernel, places: Mapping[Buffer, Placement], choices: Choices = DEFAULT, observe: Observer = ignore
+    naive: Kernel, places: Mapping[Buffer, Placement], choices: Choices | None = DEFAULT, observe: Observer = ignore
 ) -> Kernel:
-    """A naive kernel as a grid of fragments, over the textures of its parameters."""
+    """A naive kernel as a grid of fragments, over the textures of its parameters; by the simplest schedule without
+    `choices`."""
     padded = {b: pad_to_texture(b, p) for b, p in places.items()}
     bands = places[naive.params[-1]].bands
     tiles = {b: (padded[b], p.tile) for b, p in places.items()}
-    scheduled = schedule_by(lambda c: schedule_fragment(naive, tiles, bands, c), choices, naive.name)
+    if choices is None:
+        scheduled = schedule_fragment(naive, tiles, bands, None)
+    else:
+        scheduled = schedule_by(lambda c: schedule_fragment(naive, tiles, bands, c), choices, naive.name)
     observe("schedule_fragment", scheduled)
     textured = use_textures(scheduled, {padded[b]: p for b, p in places.items()})
     observe("use_textures", textured)

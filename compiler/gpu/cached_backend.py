@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -32,10 +32,18 @@ class CachedBackend(WrappedBackend):
         self, naive: Kernel, placements: Sequence[Placement | None], choices: Choices = DEFAULT
     ) -> CompiledKernel:
         key = key_of(describe(naive), self.backend, tuple(placements), key_of_choices(choices))
+        return self._cached(key, naive, lambda: self.backend.compile_kernel(naive, placements, choices))
+
+    def compile_simply(self, naive: Kernel, compiled: CompiledKernel) -> CompiledKernel:
+        layouts = [b.layout for b in compiled.params]
+        key = key_of(describe(naive), self.backend, compiled.placements, layouts, "simply")
+        return self._cached(key, naive, lambda: self.backend.compile_simply(naive, compiled))
+
+    def _cached(self, key: str, naive: Kernel, compile_: Callable[[], CompiledKernel]) -> CompiledKernel:
         data = self.cache.get(SHADER, key)
         if data is not None:
             return kernel_from_bytes(data, naive)
-        compiled = self.backend.compile_kernel(naive, placements, choices)
+        compiled = compile_()
         self.cache.put(SHADER, key, kernel_to_bytes(compiled))
         return compiled
 
@@ -47,7 +55,6 @@ def kernel_to_bytes(compiled: CompiledKernel) -> bytes:
         {
             "source": k.source,
             "with_subgroups": k.with_subgroups,
-            "in_floats": k.in_floats,
             "declarations": None if k.declarations is None else asdict(k.declarations),
             "features": k.features,
             "access": [p.access for p in k.params],
@@ -85,7 +92,6 @@ def kernel_from_bytes(data: bytes, naive: Kernel) -> CompiledKernel:
         flops,
         size,
         with_subgroups=e["with_subgroups"],
-        in_floats=e["in_floats"],
         declarations=None if d is None else Declarations(tuple(d["samplers"]), d["output"]),
         features=tuple(e["features"]),
         workgroup=tuple(e["workgroup"]),

@@ -10,8 +10,9 @@ from ..codegen.device_backend import CompiledKernel, DeviceBackend
 from ..errors import CannotExpress
 from ..ir.nodes import Kernel
 from ..ir.printer import print_kernel
+from ..passes.compute_in_halves import compute_in_floats
 from ..pipeline.plan_kernels import KernelPlan, Placements
-from ..program.device_program import DeviceKernel
+from ..program.device_program import Alternative, DeviceKernel
 
 
 class KernelCompiler:
@@ -20,19 +21,37 @@ class KernelCompiler:
     def __init__(self, backend: DeviceBackend) -> None:
         self.backend = backend
         self._compiled: dict[Hashable, CompiledKernel] = {}
-        self._naive: dict[int, tuple[Kernel, CompiledKernel]] = {}
+        self._sources: dict[int, tuple[Kernel, CompiledKernel, Choices]] = {}
 
     def compile(self, naive: Kernel, placements: Placements, choices: Choices = DEFAULT) -> CompiledKernel:
         """Raises CannotExpress from the backend, and ScheduleError where `choices` are not legal."""
         key = (print_kernel(naive, named=False), placements, key_of_choices(choices))
         if key not in self._compiled:
             self._compiled[key] = self.backend.compile_kernel(naive, placements, choices)
-            self._naive[id(self._compiled[key].kernel)] = naive, self._compiled[key]
+            self._sources[id(self._compiled[key].kernel)] = naive, self._compiled[key], choices
         return self._compiled[key]
 
     def source_of(self, kernel: DeviceKernel) -> tuple[Kernel, CompiledKernel]:
         """The naive kernel of one that it has compiled."""
-        return self._naive[id(kernel)]
+        naive, compiled, _ = self._sources[id(kernel)]
+        return naive, compiled
+
+    def alternatives(self, kernel: DeviceKernel) -> tuple[Alternative, ...]:
+        """Alternatives of a kernel that it has compiled, the fastest first: its schedule in float32, where
+        it computes in float16, and the simplest schedule, where that is another one and the language can express
+        it."""
+        naive, compiled, choices = self._sources[id(kernel)]
+        in_floats, found = compute_in_floats(naive), list[Alternative]()
+        if in_floats is not naive:
+            again = self.backend.compile_kernel(in_floats, compiled.placements, choices)
+            found.append(Alternative("without-f16", again.kernel))
+        try:
+            simple = self.backend.compile_simply(naive, compiled)
+        except CannotExpress:
+            return tuple(found)
+        if simple.kernel.source not in (kernel.source, *(a.kernel.source for a in found)):
+            found.append(Alternative("other-schedule", simple.kernel))
+        return tuple(found)
 
 
 class DistinctKernels:

@@ -51,3 +51,6 @@ class WrappedBackend:
         self, naive: Kernel, placements: Sequence[Placement | None], choices: Choices = DEFAULT
     ) -> CompiledKernel:
         return self.backend.compile_kernel(naive, placements, choices)
+
+    def compile_simply(self, naive: Kernel, compiled: CompiledKernel) -> CompiledKernel:
+        return self.backend.compile_simply(naive, compiled)

@@ -9,7 +9,7 @@ run:   upload inputs, run `steps`, read back outputs
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from ..dtypes import F16, DType
@@ -137,8 +137,7 @@ class DeviceKernel:
     of `workgroup` invocations, or width, height and layers of the texels that a draw covers (WebGL); it depends on
     `scalars`, integers that a launch passes; of a draw that covers less there are `strips`. `flops` and
     `bytes` of one launch are for reports and profiles. `with_subgroups` is the same kernel for devices that have these,
-    where it saves a barrier, and `in_floats` the same one with float32 arithmetic throughout, where `source` computes
-    in float16. `features` are those that `source` requires of a device."""
+    where it saves a barrier. `features` are those that `source` requires of a device."""
 
     name: str
     source: str
@@ -147,7 +146,6 @@ class DeviceKernel:
     flops: int = 0
     bytes: int = 0
     with_subgroups: str | None = None
-    in_floats: str | None = None
     declarations: Declarations | None = None
     features: tuple[Feature, ...] = ()
     workgroup: Extents = (1, 1, 1)
@@ -159,6 +157,15 @@ class DeviceKernel:
         env = dict(zip(self.scalars, scalars, strict=True))
         x, y, z = (value_of(n, env) for n in self.grid)
         return x, y, z
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """A kernel that may take the place of one that a device computes wrongly: it has the same parameters, over the same
+    storages, and `kind` says what it does without: arithmetic of float16, or all that a schedule adds."""
+
+    kind: Literal["without-f16", "other-schedule"]
+    kernel: DeviceKernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +299,8 @@ Steps = Sequence[Step]
 class DeviceProgram:
     """`backend` is the name of its target. `host` has a segment for each of the calls among `steps`, in order;
     `dimensions` are the sizes that each run decides, `refusals` the branches that none may take, `states` the inputs
-    that the run before has left on the device. `canaries` are of distinct kernels.
+    that the run before has left on the device. `canaries` are of distinct kernels; of some of these there are
+    `alternatives`, by the kernel's number, the fastest first.
 
     The values of scalars are known outside of the device: those of dimensions by the arrays of a run, counters of
     loops, and what is measured.
@@ -313,6 +321,7 @@ class DeviceProgram:
     refusals: tuple[Refusal, ...] = ()
     states: tuple[Port, ...] = ()
     canaries: tuple[Canary, ...] = ()
+    alternatives: Mapping[int, tuple[Alternative, ...]] = field(default_factory=dict)
 
     @property
     def work(self) -> tuple[Launch | HostCall, ...]:

@@ -56,10 +56,13 @@ class Element:
     indices: tuple[Expr, ...]
 
 
-def schedule_fragment(kernel: Kernel, replacements: Replacements, bands: int = 1, choices: Choices = DEFAULT) -> Kernel:
+def schedule_fragment(
+    kernel: Kernel, replacements: Replacements, bands: int = 1, choices: Choices | None = DEFAULT
+) -> Kernel:
     """A naive kernel becomes loops over a grid of fragments, around a tile; parameters are those of `replacements`.
 
-    The rows of an image are computed in `bands` side by side.
+    The rows of an image are computed in `bands` side by side. Without `choices` a fragment computes the texels of its
+    tile one after the other, element by element: the simplest schedule, for a device that computes another one wrongly.
     """
     replaced = {old: new for old, (new, _) in replacements.items()}
     tile = replacements[kernel.params[-1]][1]
@@ -74,7 +77,10 @@ def schedule_fragment(kernel: Kernel, replacements: Replacements, bands: int = 1
     if kernel.row:
         live = [*_in_part(store, loops, at, element), *live]
     inner = _redirect(substitute(inner, at), kernel, replacements, element)
-    inner = _transform(kernel, inner, at, element.tiles) or _tiled(expand_entries(inner), element.tiles, choices)
+    if choices is None:
+        inner = _one_by_one(expand_entries(inner), element.tiles)
+    else:
+        inner = _transform(kernel, inner, at, element.tiles) or _tiled(expand_entries(inner), element.tiles, choices)
     inner = block_products(inner) if _is_contraction(kernel) else block_sums(inner)
     inner, grid = (_only_live(inner, live), element.grid) if tile else _in_rows(inner, element.grid[0], live)
     for v in grid:
@@ -100,6 +106,15 @@ def _tiled(inner: Stmt, tiles: tuple[Var, ...], choices: Choices) -> Stmt:
     for v in tiles:
         inner = sink(inner, v)
     return hoist_guards(_tag(inner, tiles))
+
+
+def _one_by_one(inner: Stmt, tiles: tuple[Var, ...]) -> Stmt:
+    """Texels are unrolled around the loops of a reduction, their elements inside."""
+    *pixels, lane = tiles
+    inner = sink(For(lane, inner, LoopKind.UNROLL), lane)
+    for v in reversed(pixels):
+        inner = For(v, inner, LoopKind.UNROLL)
+    return hoist_guards(inner)
 
 
 def _is_contraction(kernel: Kernel) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from math import prod
 from typing import ClassVar
@@ -11,7 +11,7 @@ from typing import ClassVar
 from ..choices import DEFAULT, Choices
 from ..codegen.device_backend import CompiledKernel, Placements
 from ..costs import WEBGPU_COSTS, GpuCosts
-from ..dtypes import F16, F32, I8, U8
+from ..dtypes import F16, F32, I8, U8, DType
 from ..ir.all_reduce import AllReduce
 from ..ir.grid import find_grid
 from ..ir.nodes import Barrier, Kernel
@@ -23,6 +23,7 @@ from ..passes.reduce_by_subgroups import reduce_by_subgroups
 from ..passes.store_narrow import load_wide, store_narrow
 from ..program.device_program import DeviceKernel, Feature, Param, Placement, Subdimension
 from ..schedule.by_choices import schedule_by
+from ..schedule.schedule_elements import schedule_elements
 from ..schedule.schedule_simt import schedule_simt
 from ..system.run_passes import Observer, ignore, names_of
 from ..target import GpuTarget, LayoutPolicy, Stages
@@ -54,7 +55,7 @@ def layouts_of(target: GpuTarget) -> LayoutPolicy:
 
 def stages_of(language: str, tree_passes: tuple[Pass, ...] = TREE_PASSES) -> tuple[str, ...]:
     """The stages of each kernel that the observer of a backend receives. For a kernel with a variant for subgroups they
-    repeat, from `reduce_by_subgroups` on, and for one with a variant in float32 from `flatten_indices` on."""
+    repeat, from `reduce_by_subgroups` on."""
     return (
         "narrow_types",
         "load_wide",
@@ -71,7 +72,7 @@ class ComputeBackend(ABC):
     """Values are in buffers, in linear order; halos rely on zero-initialised memory. Where results are fewer than the
     minimum occupancy, a workgroup computes a reduction together, and long ones are made in stages. `language` is that
     of the source, and the name of the last stage; `subgroups`: kernels have a variant that uses these, of which
-    `collectives` are the operations; `halves_in_floats`: those that compute in float16 have one in float32."""
+    `collectives` are the operations."""
 
     tree_passes: ClassVar[tuple[Pass, ...]] = TREE_PASSES
     subgroup_passes: ClassVar[tuple[Pass, ...]] = SUBGROUP_PASSES
@@ -81,7 +82,6 @@ class ComputeBackend(ABC):
     costs: GpuCosts
     language: str
     subgroups: bool = False
-    halves_in_floats: bool = False
     collectives: tuple[str, ...] = ("+", "*", "max", "min")  # no set: keys of caches hold the text of a backend
     observe: Observer = field(default=ignore, repr=False, compare=False)
 
@@ -126,9 +126,24 @@ class ComputeBackend(ABC):
             by_subgroups = self._lower(vectors, self.subgroup_passes)
             if _barriers(by_subgroups) < _barriers(lowered):
                 with_subgroups = self._source(by_subgroups)
-        in_floats = None
-        if self.halves_in_floats and scheduled is not wide:
-            in_floats = self._source(self._lower(lower(wide, VECTOR_PASSES, self.observe), self.tree_passes))
+        return self._compiled(naive, scheduled, lowered, source, with_subgroups)
+
+    def compile_simply(self, naive: Kernel, compiled: CompiledKernel) -> CompiledKernel:
+        wide, narrow = load_wide(compute_in_floats(naive))
+        layouts = {
+            own: made.layout
+            for own, made in zip(wide.params, compiled.params, strict=True)
+            if own.constant and made.layout is not None and made.layout != own.layout
+        }
+        scheduled = schedule_elements(wide, self.target, layouts, words=_has_words(narrow, wide))
+        scheduled = store_narrow(scheduled, {scheduled.params[i]: dtype for i, dtype in narrow.items()})
+        lowered = self._lower(lower(scheduled, VECTOR_PASSES), self.tree_passes)
+        check_limits(lowered, self.target)
+        return self._compiled(naive, scheduled, lowered, self.render(lowered))
+
+    def _compiled(
+        self, naive: Kernel, scheduled: Kernel, lowered: Kernel, source: str, with_subgroups: str | None = None
+    ) -> CompiledKernel:
         count = len(lowered.params) - lowered.outputs
         params = tuple(Param(b.dtype, "read" if i < count else "write") for i, b in enumerate(lowered.params))
         grid = find_grid(lowered)
@@ -140,7 +155,6 @@ class ComputeBackend(ABC):
             flops=count_work(naive, scheduled),
             bytes=sum(prod(b.shape) * b.dtype.bytes for b in lowered.params),
             with_subgroups=with_subgroups,
-            in_floats=in_floats,
             features=self.find_features(lowered),
             workgroup=grid.workgroup_size,
             scalars=lowered.scalars,
@@ -152,7 +166,7 @@ class ComputeBackend(ABC):
         wide, narrow = load_wide(compute_in_floats(naive))
         self.observe("load_wide", wide)
         halves = {wide.params[i] for i, dtype in narrow.items() if dtype in (F16, I8, U8)}
-        words = narrow.get(len(wide.params) - 1) in PACKED
+        words = _has_words(narrow, wide)
         scheduled = schedule_by(lambda c: schedule_simt(wide, self.target, c, halves, words=words), choices, naive.name)
         self.observe("schedule_simt", scheduled)
         return store_narrow(scheduled, {scheduled.params[i]: dtype for i, dtype in narrow.items()})
@@ -167,6 +181,11 @@ class ComputeBackend(ABC):
         source = self.render(lowered)
         self.observe(self.language, f"// {lowered.name}\n{source}")
         return source
+
+
+def _has_words(narrow: Mapping[int, DType], kernel: Kernel) -> bool:
+    """Whether several elements of the result are in one word of memory."""
+    return narrow.get(len(kernel.params) - 1) in PACKED
 
 
 def _barriers(kernel: Kernel) -> int:

@@ -31,7 +31,6 @@ class WebGpu(ComputeBackend):
     costs: GpuCosts = WEBGPU_COSTS
     language: str = "wgsl"
     subgroups: bool = True
-    halves_in_floats: bool = True
 
     def render(self, lowered: Kernel) -> str:
         return render(lowered)

@@ -3,9 +3,7 @@
 import { DeviceLostError, UnsupportedError } from '../errors.js';
 import { at, describe, launchesOf, nodesOf } from './device_program.js';
 import { isSoftware } from './software_adapter.js';
-// <replaced>
 import { replace, takeKnown } from './take_other.js';
-// </replaced>
 import { tryKernels } from './try_kernels.js';
 
 /** @typedef {import('../model.js').KernelFault} KernelFault */
@@ -52,12 +50,7 @@ export async function avoidFaults(checks, on) {
   const faults = await knownFaults(checks, on);
   const wrong = on.plan.others && refusal(on, faults);
   if (wrong) throw wrong;
-  // <subgroups>
-  for (const one of on.program.kernels) if (faults.some(({ kernel }) => kernel === one.name)) delete one.subgroups;
-  // </subgroups>
-  // <replaced>
   await takeKnown(on, faults);
-  // </replaced>
 }
 
 /**
@@ -86,26 +79,12 @@ export async function checkKernels(checks, on) {
   const byKernel = new Map();
   const add = (/** @type {KernelFault} */ fault) => byKernel.set(`${fault.kernel} ${fault.nodes}`, fault);
   for (const fault of known) if (fault.action !== GIVEN_UP) add(fault);
+  /** @type {KernelFault['action'] | undefined} */
+  let action;
   for (const kernel of failed) {
-    const one = at(program.kernels, kernel);
-    /** @type {KernelFault['action'] | undefined} */
-    let action;
-    // <subgroups>
-    if (one.subgroups && device.features.includes('subgroups')) {
-      delete one.subgroups;
-      await device.compile(() => {}, [kernel]);
-      if (!(await tryKernels(device, program, [kernel])).failed.length) action = 'without-subgroups';
-    }
-    // </subgroups>
-    // <replaced>
-    action ??= await replace(on, kernel);
-    // </replaced>
-    add({
-      kernel: one.name,
-      nodes: nodesOf(launchesOf(program, kernel)),
-      backend: plan.backend,
-      action: action ?? GIVEN_UP,
-    });
+    if (action !== GIVEN_UP) action = (await replace(on, kernel)) ?? GIVEN_UP; // once for all
+    const nodes = nodesOf(launchesOf(program, kernel));
+    add({ kernel: at(program.kernels, kernel).name, nodes, backend: plan.backend, action });
   }
   const faults = [...byKernel.values()];
   checks.report = { checked: all.length - skipped.length, skipped: skipped.length, failed: faults };

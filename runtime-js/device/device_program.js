@@ -15,7 +15,7 @@ import { unpackSource } from './unpack_source.js';
  * @property {'webgpu' | 'webgl'} backend
  * @property {FileSpec} program
  * @property {import('./start_host.js').HostPart} [host]
- * @property {FileSpec} [floats] sources in float32
+ * @property {FileSpec} [alternatives] of kernels
  * @property {FileSpec} [references] with which launches are compared
  */
 /** @typedef {import('../start_session.js').Plan & DevicePart} DevicePlan */
@@ -92,7 +92,8 @@ import { unpackSource } from './unpack_source.js';
  * @property {Step[]} prepare steps that are carried out once, at load
  * @property {Step[]} steps of a run
  * @property {number} crossings places where a run waits for values from the device
- * @property {Record<number, string>} [floats] sources in float32 by kernel, packed, once any of them is needed
+ * @property {Record<number, (Pick<Kernel, 'source'> & Partial<Kernel>)[]>} [alternatives] what is left to take the place of each
+ *   kernel, with packed sources, once any is needed
  * @property {Map<number, import('./reference_kernels.js').Reference>} [references] likewise
  * @property {number[]} inputs values, -1 for what the device does not hold
  * @property {number[]} outputs likewise

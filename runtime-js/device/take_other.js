@@ -1,17 +1,17 @@
 // What takes the place of a kernel that a GPU computes wrongly.
-// <floats>
+// <alternatives>
 import { fetchJson } from '../fetch/fetch_file.js';
-// </floats>
+// </alternatives>
 import { watchDownloads } from '../fetch/watch_downloads.js';
 import { at, launchesOf, nodesOf } from './device_program.js';
 // <check>
 import { fetchReferences } from './reference_kernels.js';
 // </check>
 import { tryKernels } from './try_kernels.js';
-// <floats>
+// <alternatives>
 import { unpackSource } from './unpack_source.js';
 
-// </floats>
+// </alternatives>
 
 /** @typedef {import('../model.js').KernelFault} KernelFault */
 /** @typedef {import('./device_program.js').Program} Program */
@@ -34,7 +34,7 @@ const isLittle = (/** @type {Program} */ { kernels, launches }, /** @type {numbe
 // </check>
 
 /**
- * Gives a kernel its next source, which is not compiled yet, or the host in its place. It has no source for subgroups any more.
+ * Gives a kernel its next source, which is not compiled yet, or the host in its place.
  * @param {On} on
  * @param {number} kernel
  * @returns {Promise<KernelFault['action'] | undefined>} undefined where none is left
@@ -42,19 +42,20 @@ const isLittle = (/** @type {Program} */ { kernels, launches }, /** @type {numbe
  */
 async function take({ plan, program }, kernel) {
   const one = at(program.kernels, kernel);
+  // <subgroups>
+  if (one.subgroups) {
+    delete one.subgroups;
+    one.taken = 'without-subgroups';
+    return one.taken;
+  }
+  // </subgroups>
   const files = watchDownloads({ ...plan, signal: undefined }); // after the load, too, whose signal may be aborted
   try {
-    // <floats>
-    if (plan.floats && !one.taken) {
-      program.floats ??= await fetchJson(plan.floats, files);
-      const source = program.floats?.[kernel];
-      if (source) {
-        one.source = unpackSource(source);
-        one.taken = 'without-f16';
-        return one.taken;
-      }
-    }
-    // </floats>
+    // <alternatives>
+    if (plan.alternatives) program.alternatives ??= await fetchJson(plan.alternatives, files);
+    const next = program.alternatives?.[kernel]?.shift();
+    if (next) return Object.assign(one, next, { source: unpackSource(next.source) }).taken;
+    // </alternatives>
     // <check>
     if (plan.references && one.taken !== 'host' && (!plan.others || isLittle(program, kernel))) {
       program.references ??= await fetchReferences(plan.references, files, true);
@@ -94,12 +95,7 @@ export async function takeKnown(on, faults) {
   const { program } = on;
   for (const { kernel: name, nodes, action } of faults)
     for (const [kernel, one] of program.kernels.entries())
-      if (
-        one.name === name &&
-        `${nodesOf(launchesOf(program, kernel))}` === `${nodes}` &&
-        action !== 'other-backend' &&
-        action !== 'without-subgroups'
-      )
+      if (one.name === name && `${nodesOf(launchesOf(program, kernel))}` === `${nodes}` && action !== 'other-backend')
         // Of a program that another device had before, it has been taken.
         while (one.taken !== action && (await take(on, kernel)));
 }

@@ -81,7 +81,7 @@ function deviceOf(state, layers, facts) {
   };
   return {
     ...facts,
-    compile: (onKernel) => compileKernels(state, layers, onKernel),
+    compile: (...more) => compileKernels(state, layers, ...more),
     write: (value, data) => write(state, value, data),
     draw: (value, source, picture) => painter.draw(source, states.framebufferOf(state, value, 0, 1), picture),
     copy: noBuffers,

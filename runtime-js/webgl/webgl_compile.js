@@ -13,20 +13,20 @@ import { checkLost, framebufferOf, mayBlock, settle, textureOf, turn } from './w
  * @param {State} state
  * @param {number} layers that one draw can write
  * @param {() => void} onKernel
+ * @param {readonly number[]} [which] by default all
  */
-export async function compileKernels(state, layers, onKernel) {
+export async function compileKernels(state, layers, onKernel, which = [...state.program.kernels.keys()]) {
   const { gl, program, undo } = state;
   const parallel = gl.getExtension('KHR_parallel_shader_compile');
   const kernels = /** @type {import('../device/device_program.js').FragmentKernel[]} */ (program.kernels);
-  state.programs = kernels.map((kernel) =>
-    splitOutputs(kernel, layers).map(({ source, ...part }) => {
+  for (const i of which)
+    state.programs[i] = splitOutputs(at(kernels, i), layers).map(({ source, ...part }) => {
       const linking = linkProgram(gl, source);
       undo.add(() => gl.deleteProgram(linking));
       return { program: linking, scalars: [], ...part };
-    }),
-  );
-  for (const [i, parts] of state.programs.entries()) {
-    for (const part of parts) {
+    });
+  for (const i of which) {
+    for (const part of at(state.programs, i)) {
       const { program: linking } = part;
       while (parallel && !gl.getProgramParameter(linking, parallel.COMPLETION_STATUS_KHR)) await turn(state);
       const linked = gl.getProgramParameter(linking, gl.LINK_STATUS);

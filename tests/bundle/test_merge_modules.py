@@ -117,7 +117,7 @@ def test_comments_and_spaces_are_left_out() -> None:
     text = "// First.\n\nexport const load = () => {\n  // Inner.\n  return 1; // one\n};\n"
     text += "export const url = 'http://a'; // it's gone\nexport const odd = '; // kept';\n"
     assert merge_modules(SOURCES | {"load.js": text})["load.js"].splitlines() == [
-        "const N=()=>{return 1},I='http://a',R='; // kept';",
+        "let N=()=>{return 1},I='http://a',R='; // kept';",
         "export {N as load,I as url,R as odd};",
     ]
 

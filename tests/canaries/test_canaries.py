@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
 from gzip import compress
-from typing import Any
 
 import numpy as np
 import onnx
 import pytest
-from cli.command import EXAMPLE
 from onnx_models import model, node, random
-from prepared_models import convolution, products
-from small_decoder import small_decoder
-from test_quantised_models import quantised
-from webnn_compile.bundle.render_device import render_device, render_floats
+from prepared_models import convolution
+from webnn_compile.bundle.render_device import render_device
 from webnn_compile.canaries import make_canaries
 from webnn_compile.errors import InputError
 from webnn_compile.program.device_program import DeviceProgram
 from webnn_compile.system.cache import Cache
-from with_canaries import DRIVERS, checked_kernels, flat, network, program_of, reasons, rows, wrong_kernels
+from with_canaries import DRIVERS, OTHERS, checked_kernels, network, program_of, reasons, wrong_kernels
 
 
 @pytest.mark.parametrize("target", DRIVERS)
@@ -31,18 +26,6 @@ def test_right_drivers_pass(target: str) -> None:
     used = {launch.kernel for launch in program.launches}
     assert len(program.canaries) == len(used)
     assert wrong_kernels(program) == []
-
-
-OTHERS: dict[str, tuple[Callable[[], onnx.ModelProto], dict[str, Any]]] = {
-    "float16": (network, {"precision": "f16"}),
-    "constants prepared at load": (convolution, {}),
-    "prepared float16": (products, {"precision": "f16"}),
-    "a decoder with states": (small_decoder, {}),
-    "a decoder in float16": (small_decoder, {"precision": "f16"}),
-    "quantised": (lambda: quantised("qdq-u8s8"), {}),
-    "one dimension in bands of an image": (flat, {}),
-    "sizes that vary": (rows, {"dims": {"n": (1, 2), "rows": (3, 90)}}),
-}
 
 
 @pytest.mark.parametrize("target", ["webgpu", "webgl"])
@@ -167,21 +150,6 @@ def test_sums_beyond_those_of_float16_are_tried(target: str) -> None:
     (kernel,) = {program.launches[c.launch].kernel for c in program.canaries}
     assert wrong_kernels(program) == []
     assert wrong_kernels(damaged(program, kernel, STORES[target], INFINITE[target]))
-
-
-def test_what_is_computed_in_float16_has_a_source_in_float32() -> None:
-    """Over the same memory, and right by the same canaries; a bundle has them in a file of their own."""
-    fast, plain = (program_of(onnx.load(EXAMPLE), "webgpu", precision=p) for p in ("f16-fast", "f16"))
-    assert not render_floats(plain)
-    sources = {i: k.in_floats for i, k in enumerate(fast.kernels) if k.in_floats is not None}
-    assert sources
-    in_floats = {k.source for k in plain.kernels}
-    assert in_floats.issuperset(sources.values())
-    assert not in_floats & {fast.kernels[i].source for i in sources}
-    kernels = tuple(replace(k, source=k.in_floats or k.source, with_subgroups=None) for k in fast.kernels)
-    assert wrong_kernels(replace(fast, kernels=kernels)) == []
-    assert set(json.loads(render_floats(fast))) == {str(i) for i in sources}
-    assert not render_floats(replace(fast, canaries=()))
 
 
 def test_one_kernel_has_one_canary_from_the_cache() -> None:

@@ -4,14 +4,20 @@ import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { replace, takeKnown } from '../../runtime-js/device/take_other.js';
 
-const floats = JSON.stringify({ 0: 'floats' });
-const sha256 = createHash('sha256').update(floats).digest('hex');
+const alternatives = JSON.stringify({
+  0: [
+    { taken: 'without-f16', source: 'floats' },
+    { taken: 'other-schedule', source: '@A=b0[$Z];', grid: [7, 1, 1] },
+  ],
+});
+const SIMPLE = 'let A0=b0[Z0];';
+const sha256 = createHash('sha256').update(alternatives).digest('hex');
 
-/** @param {string} url of the sources in float32 @param {string[]} right sources; the result of others is off */
+/** @param {string} url of the alternatives @param {string[]} right sources; the result of others is off */
 const on = (url, right) => {
   const program = {
     kernels: ['sum', 'sum', 'max'].map((name) => ({
-      ...{ name, source: 'halves', flops: 1e6, bytes: 0, norm: 0, sum: 2e4 },
+      ...{ name, source: 'halves', grid: [1, 1, 1], flops: 1e6, bytes: 0, norm: 0, sum: 2e4 },
     })),
     launches: [0, 1, 2].map((kernel) => ({ kernel, nodes: [`Node_${kernel}`], arguments: [0] })),
     storages: [{ dtype: 'float32', bytes: 4 }],
@@ -24,11 +30,11 @@ const on = (url, right) => {
     // Where there is no memory for a launch, nothing is said of the kernel.
     tryLaunch: async ({ kernel }) => (right.includes(program.kernels[kernel].source) ? undefined : new ArrayBuffer(4)),
   };
-  return { compiled, program, device, plan: { floats: { url, bytes: floats.length, sha256 } } };
+  return { compiled, program, device, plan: { alternatives: { url, bytes: alternatives.length, sha256 } } };
 };
 
 test('sources that take the place of wrong ones', async (t) => {
-  const server = createServer((_, answer) => answer.end(floats)).listen(0);
+  const server = createServer((_, answer) => answer.end(alternatives)).listen(0);
   await new Promise((resolve) => server.once('listening', resolve));
   t.after(() => server.close());
   const url = `http://localhost:${server.address().port}/`;
@@ -41,6 +47,23 @@ test('sources that take the place of wrong ones', async (t) => {
     assert.equal(await replace(on(url, []), 0), undefined);
   });
 
+  await t.test('the next where one is wrong, with a grid of its own, and each once', async () => {
+    const all = on(url, [SIMPLE]);
+    assert.equal(await replace(all, 0), 'other-schedule');
+    assert.deepEqual(all.compiled, ['floats', SIMPLE]);
+    const { source, grid, taken } = all.program.kernels[0];
+    assert.deepEqual([source, grid, taken], [SIMPLE, [7, 1, 1], 'other-schedule']);
+    assert.equal(await replace(all, 0), undefined);
+  });
+
+  await t.test('first the one without subgroups, once', async () => {
+    const all = on(url, ['halves']);
+    Object.assign(all.program.kernels[0], { subgroups: 'together' });
+    assert.equal(await replace(all, 0), 'without-subgroups');
+    assert.deepEqual(all.compiled, ['halves']);
+    assert.equal(all.program.kernels[0].subgroups, undefined);
+  });
+
   await t.test('none where they do not arrive, which is an error where they were right before', async () => {
     const all = on(`${url.replace('http', 'nothing')}`, ['floats']);
     assert.equal(await replace(all, 0), undefined);
@@ -50,6 +73,9 @@ test('sources that take the place of wrong ones', async (t) => {
 
   await t.test('those that were right before, once for each program', async () => {
     const all = on(url, []);
+    const simple = on(url, []);
+    await takeKnown(simple, [{ kernel: 'sum', nodes: ['Node_0'], action: 'other-schedule' }]);
+    assert.deepEqual([simple.program.kernels[0].source, simple.compiled], [SIMPLE, []]);
     const fault = (name, kernel, action) => ({ kernel: name, nodes: [`Node_${kernel}`], action });
     for (let device = 0; device < 2; device++) {
       await takeKnown(all, [fault('sum', 0, 'without-f16'), fault('sum', 1, 'other-backend')]);
