@@ -51,9 +51,9 @@ def test_compiled_kernels_pass(page: Page, compiled: Site, backend: str, model: 
 
 
 DIGITS = """
-  const { breakDevice } = await import('./broken_device.js');
+  const { breakDevice, countKernels } = await import('./broken_device.js');
   const { rule, kernel, api, image } = argument;
-  const device = breakDevice(rule, { kernel, api });
+  const device = breakDevice(rule, { kernel, api, others: await countKernels(bundle.load, api) });
   try {
     const model = await bundle.load({ worker: false, canaries: 'all' });
     const { logits } = await model.run({ image: Float32Array.from(image) });
@@ -69,6 +69,7 @@ DIGITS = """
 
 @pytest.mark.parametrize(("rule", "kernel"), [("factor", 1), ("factor", 7), ("tail", 3), ("tail", 12)])
 def test_of_a_broken_gpu_no_result_is_given(page: Page, compiled: Site, backend: str, rule: str, kernel: int) -> None:
+    """Other sources of the kernel are wrong, too."""
     open_anew(page, compiled, f"digits-{backend}/bundle", backend)
     pretend(page)
     given = {"rule": rule, "kernel": kernel, "api": backend, "image": images()[0]}

@@ -19,9 +19,9 @@ from server import Site, serve
 BUILD = ("--check-kernels=on", "--canaries=on", "--golden=off")
 
 RUNS = """
-  const { breakDevice } = await import('./broken_device.js');
+  const { breakDevice, countKernels } = await import('./broken_device.js');
   const { backend, image, options } = argument;
-  const device = breakDevice('factor', options);
+  const device = breakDevice('factor', { ...options, others: await countKernels(bundle.load, backend) });
   try {
     const visits = [];
     for (const visit of [0, 1]) {
@@ -54,7 +54,7 @@ def forget(page: Page) -> None:
 
 
 def test_a_wrong_kernel_runs_on_the_host(page: Page, site: Site, backend: str) -> None:
-    """Also on later visits, and on a device after a loss."""
+    """All of its sources are; also on later visits, and on a device after a loss."""
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url.rpartition("/")[2].partition("-")[0]))
     open_bundle(page, site, "bundle", backend)
@@ -84,11 +84,12 @@ def test_all_of_them(page: Page, site: Site, backend: str) -> None:
 
 
 LATER = """
-  const { breakDevice } = await import('./broken_device.js');
+  const { breakDevice, countKernels } = await import('./broken_device.js');
   const { backend, image } = argument;
   const inputs = { image: Float32Array.from(image) };
+  const others = await countKernels(bundle.load, backend);
   const opened = async (right, canaries) => {
-    const device = breakDevice('later', { kernel: 4, right });
+    const device = breakDevice('later', { kernel: 4, right, others });
     return { device, model: await bundle.load({ backend, worker: false, canaries }) };
   };
   const counting = await opened(0, false);

@@ -16,7 +16,7 @@ FACTS = {"browser": "Fake 1", "platform": "none", "clock": 0.1, "webgpu": {"adap
 
 class FakePage:
     """Answers as rpc/device_page/run_requests.js, of models that it does not run: results are ones, a launch takes as
-    many milliseconds as its kernel has lines. From the request `after` on there is no answer, or the error `error`."""
+    many milliseconds as its kernel has statements. From the request `after` on there is no answer, or the error `error`."""
 
     def __init__(self, after: int | None = None, error: Mapping[str, str] | None = None) -> None:
         self.shown: list[Mapping[str, Any]] = []
@@ -82,6 +82,6 @@ class FakePage:
 
     @staticmethod
     def _steps(program: Any) -> list[dict[str, Any]]:
-        lines = [kernel["source"].count("\n") for kernel in program["kernels"]]
+        statements = [sum(map(kernel["source"].count, ";{}")) for kernel in program["kernels"]]
         launches = (program["launches"][i] for first, end in program["steps"] for i in range(first, end))
-        return [{"name": one["name"], "ms": float(lines[one["kernel"]])} for one in launches]
+        return [{"name": one["name"], "ms": float(statements[one["kernel"]])} for one in launches]

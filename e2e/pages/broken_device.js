@@ -31,7 +31,8 @@ import {
  * Breaks the API of this page or worker from now on.
  * @param {keyof typeof rules} rule
  * @param {object} [options] of the rule; `kernel`: the number of the one that it concerns, in the order in which distinct ones are
- *   compiled, else it is all of them; `api`: 'webgpu' or 'webgl', else both
+ *   compiled, else it is all of them; `others`: those from this number on, too, which are other sources of wrong kernels where it is
+ *   the number of a model's own; `api`: 'webgpu' or 'webgl', else both
  * @returns {Broken}
  */
 export function breakDevice(rule, options = {}) {
@@ -42,6 +43,19 @@ export function breakDevice(rule, options = {}) {
   };
   rules[rule].apply(broken, options);
   return broken;
+}
+
+/**
+ * The number of a model's own shaders.
+ * @param {(options: any) => Promise<{ dispose(): Promise<void> }>} load
+ * @param {string} backend
+ */
+export async function countKernels(load, backend) {
+  const counting = breakDevice('factor', { kernel: -1 });
+  const model = await load({ backend, worker: false, canaries: false });
+  await model.dispose();
+  counting.mend();
+  return counting.kernels;
 }
 
 /**
@@ -256,16 +270,16 @@ export const rules = {
       });
     },
   },
-  /** Results are right at first: after `right` launches of a kernel its last elements are left as they were. */
+  /** Results are right at first: after `right` launches of a kernel its last elements are left as they were; of others at once. */
   later: {
     wraps: [...WATCHED, DISPATCH, DRAW],
     apply(broken, options) {
-      const { right = 4 } = options;
+      const { right = 4, others = Number.POSITIVE_INFINITY } = options;
       const launches = new Map();
       onLaunches(broken, options, (launch) => {
         const count = (launches.get(launch.kernel) ?? 0) + 1;
         launches.set(launch.kernel, count);
-        if (count <= right) launch.go();
+        if (count <= right && launch.kernel < others) launch.go();
         else withoutTail(broken, launch);
       });
     },

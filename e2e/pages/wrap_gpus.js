@@ -42,6 +42,10 @@ export function unwrap() {
 
 export const concerns = ({ api }, call) => !api || call.startsWith('GPU') === (api === 'webgpu');
 
+/** Whether a rule concerns a shader: that of number `kernel`, and those from `others` on; all of them without `kernel`. */
+const isOf = ({ kernel, others = Number.POSITIVE_INFINITY }, number) =>
+  number === (kernel ?? number) || number >= others;
+
 /**
  * Numbers the shaders of models by their text, and changes it. Those with which the runtime tries a device have other names.
  * @param {Broken} broken
@@ -58,7 +62,7 @@ export function watchKernels(broken, options, edit = {}) {
     return numbers.get(text);
   };
   const edited = (text, number, change) => {
-    if (!change || (options.kernel ?? number) !== number) return text;
+    if (!change || !isOf(options, number)) return text;
     const other = change(text);
     if (other !== text) broken.changed++;
     return other;
@@ -148,7 +152,7 @@ export function onLaunches(broken, options, around) {
   });
   const kernelOf = (self, call) => {
     const kernel = numberOf.get(current.get(self)?.which);
-    return concerns(options, call) && (options.kernel ?? kernel) === kernel ? kernel : undefined;
+    return concerns(options, call) && isOf(options, kernel) ? kernel : undefined;
   };
   wrap(DISPATCH, (dispatch, pass, given) => {
     const kernel = kernelOf(pass, DISPATCH);
