@@ -16,7 +16,8 @@ FACTS = {"browser": "Fake 1", "platform": "none", "clock": 0.1, "webgpu": {"adap
 
 class FakePage:
     """Answers as rpc/device_page/run_requests.js, of models that it does not run: results are ones, a launch takes as
-    many milliseconds as its kernel has statements. From the request `after` on there is no answer, or the error `error`."""
+    many milliseconds as its kernel has statements. From the request `after` on there is no answer, or the error
+    `error`."""
 
     def __init__(self, after: int | None = None, error: Mapping[str, str] | None = None) -> None:
         self.shown: list[Mapping[str, Any]] = []
