@@ -3,100 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
 
 import pytest
 from compiled import ROOT
-from device_artifacts import tiny_canaries, tiny_device_artifact, tiny_program
-from devices import DEVICES, GPU, HAS_FEATURE, expected, open_anew, open_bundle, pretend, value, write_site
+from device_artifacts import tiny_program
+from devices import DEVICES, GPU, expected, open_anew, open_bundle, pretend, value
 from documentation import blocks
 from harness import BEFORE_WORKERS, outcome
 from playwright.sync_api import Page
 from server import Site, serve
 from tiny_artifact import tiny_weights
-from webnn_compile.bundle import Artifact, DeviceArtifact
-from webnn_compile.program.device_program import Alternative, DeviceProgram
+from wrong_kernels import DAMAGE, FAULTS, LOAD, MULTIPLY, write_wrong_kernels
 
 W, C = tiny_weights(1024)
-MULTIPLY = {"kernel": "multiply", "nodes": ["Mul_0"], "backend": "webgpu", "action": "other-backend"}
-FAULTS = {
-    "factor": {"webgpu": ["=a0*a1", "=1.01*a0*a1"], "webgl": ["return texelFetch", "return 1.01*texelFetch"]},
-    "tail": {"webgpu": [">= 1024u", ">= 1020u"], "webgl": ["value(3)", "vec4(0.0)"]},
-    "order": {"webgpu": ["p0[i]", "p0[i ^ 1]"], "webgl": ["4*int(gl_FragCoord.x)", "4*(int(gl_FragCoord.x)^1)"]},
-}
-"""Text that a defective driver puts in place of another one in shaders."""
-
-SOURCES = {backend: tiny_program(backend).kernels[0].source for backend in DEVICES}
-OTHERS = {
-    "webgpu": SOURCES["webgpu"].replace("a0 * a1", "a1 * a0"),
-    "webgl": SOURCES["webgl"].replace("return texelFetch", "return 1.0 * texelFetch"),
-}
-"""Sources of the first kernel, and others that a factor of FAULTS leaves as they are."""
-
-DAMAGE = """([from, to]) => {
-  globalThis.faulty = true;
-  globalThis.compiled = 0;
-  const damaged = (text) => (compiled++, faulty ? text.replaceAll(from, to) : text);
-  if (globalThis.GPUDevice) {
-    const { createShaderModule } = GPUDevice.prototype;
-    GPUDevice.prototype.createShaderModule = function (given) {
-      return createShaderModule.call(this, { ...given, code: damaged(given.code) });
-    };
-  }
-  const { shaderSource } = WebGL2RenderingContext.prototype;
-  WebGL2RenderingContext.prototype.shaderSource = function (shader, text) {
-    shaderSource.call(this, shader, damaged(text));
-  };
-}"""
-
-
-def with_kernel(backend: str, **changes: Any) -> DeviceProgram:
-    """The tiny program with canaries, and its first kernel changed."""
-    program = tiny_program(backend)
-    multiply, *others = program.kernels
-    return replace(program, canaries=tiny_canaries(backend), kernels=(replace(multiply, **changes), *others))
-
-
-def replaced(
-    backend: str, source: str, *alternatives: tuple[Literal["without-f16", "other-schedule"], str]
-) -> Artifact:
-    """The tiny program, whose first kernel has this source and others."""
-    program = with_kernel(backend, source=source)
-    own = tuple(Alternative(kind, replace(program.kernels[0], source=other)) for kind, other in alternatives)
-    return alone(replace(program, alternatives={0: own}))
-
-
-def alone(program: DeviceProgram) -> Artifact:
-    return replace(tiny_device_artifact("wasm"), backends=(DeviceArtifact(program),))
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    source = tiny_program("webgpu").kernels[0].source
-    wrong = source.replace("a0 * a1", "a0 * a1 * 0.99")
-    bundles = {
-        "tiny": tiny_device_artifact(*DEVICES, "wasm", canaries=True),
-        **{f"{backend}-or-wasm": tiny_device_artifact(backend, "wasm", canaries=True) for backend in DEVICES},
-        "without": tiny_device_artifact(*DEVICES, "wasm"),
-        "subgroups": alone(with_kernel("webgpu", with_subgroups=wrong)),
-        "floats": replaced("webgpu", wrong, ("without-f16", source)),
-        "wrong-floats": replaced("webgpu", wrong, ("without-f16", wrong), ("other-schedule", wrong)),
-        **{f"other-{b}": replaced(b, SOURCES[b], ("other-schedule", OTHERS[b])) for b in DEVICES},
-        **{f"large-{backend}": alone(with_kernel(backend, flops=10**9)) for backend in DEVICES},
-        **{f"huge-{backend}": alone(with_kernel(backend, flops=10**12)) for backend in DEVICES},
-    }
-    with serve(write_site(tmp_path_factory.mktemp("canaries"), bundles)) as served:
+    with serve(write_wrong_kernels(tmp_path_factory.mktemp("canaries"))) as served:
         yield served
-
-
-LOAD = """
-  const model = await bundle.load(argument);
-  const result = [model.info(), await head(model, 2)];
-  await model.dispose();
-  return result;
-"""
 
 
 @pytest.mark.parametrize("worker", [True, False], ids=["worker", "inline"])
@@ -199,102 +125,6 @@ def test_without_a_database_each_visit_tries(page: Page, site: Site, backend: st
     assert value(page, LOAD, {"worker": False})[0]["backend"] == "wasm"
     page.evaluate("() => { faulty = false; }")
     assert value(page, LOAD, {"worker": False})[0]["backend"] == backend
-
-
-def visit_twice(page: Page, action: str) -> None:
-    """Results are right, by a source that is compiled beside the others on the first visit, and in their place then."""
-    compiled = []
-    for _ in range(2):
-        page.evaluate("() => { compiled = 0; }")
-        info, output = value(page, LOAD, {"worker": False, "canaries": "all"})
-        failed = [{**MULTIPLY, "backend": info["backend"], "action": action}]
-        assert (output, info["canaries"]) == (expected(2), {"checked": 3, "skipped": 0, "failed": failed})
-        compiled.append(page.evaluate("compiled"))
-    shaders = 1 if info["backend"] == "webgpu" else 2  # of vertices, too
-    assert compiled[0] == compiled[1] + shaders
-
-
-def test_the_source_without_subgroups_takes_its_place(page: Page, site: Site) -> None:
-    """And is compiled at once on the next visit."""
-    warnings = open_anew(page, site, "subgroups", "webgpu")
-    if not page.evaluate(HAS_FEATURE, "subgroups"):
-        pytest.skip("this browser's WebGPU has no subgroups on this machine")
-    page.evaluate(DAMAGE, ["", ""])
-    visit_twice(page, "without-subgroups")
-    (warning,) = warnings
-    assert warning.endswith(", by kernel multiply (nodes: Mul_0)")
-
-
-def test_the_source_in_float32_takes_its_place(page: Page, site: Site) -> None:
-    """It is fetched once a canary fails, and at once on the next visit."""
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url.rpartition("/")[2].partition("-")[0]))
-    warnings = open_anew(page, site, "floats", "webgpu")
-    page.evaluate(DAMAGE, ["", ""])
-    right = value(page, LOAD, {"worker": False, "canaries": False})[0]
-    assert ("canaries" in right, "alternatives" in asked) == (False, False)
-    visit_twice(page, "without-f16")
-    assert asked.count("alternatives") == 2
-    (warning,) = warnings
-    assert warning.endswith(", by kernel multiply (nodes: Mul_0)")
-
-
-def test_another_schedule_takes_its_place(page: Page, site: Site, backend: str) -> None:
-    """For a fault of the one source alone."""
-    warnings = open_anew(page, site, f"other-{backend}", backend)
-    page.evaluate(DAMAGE, FAULTS["factor"][backend])
-    visit_twice(page, "other-schedule")
-    (warning,) = warnings
-    assert warning.endswith(", by kernel multiply (nodes: Mul_0)")
-
-
-def test_it_takes_its_place_on_a_device_after_a_loss_too(page: Page, site: Site, backend: str) -> None:
-    """Where the device before was right; a third one begins with it."""
-    open_anew(page, site, f"other-{backend}", backend)
-    page.evaluate(DAMAGE, FAULTS["factor"][backend])
-    script = """
-      faulty = false;
-      const model = await bundle.load({ backend: argument, worker: false, canaries: 'all' });
-      const found = [];
-      for (let device = 0; device < 3; device++) {
-        found.push([await head(model, 2), model.info().canaries.failed.map(({ action }) => action)]);
-        faulty = true;
-        lose(model);
-      }
-      await model.dispose();
-      return found;
-    """
-    actions = [[], ["other-schedule"], ["other-schedule"]]
-    assert value(page, script, backend) == [[expected(2), own] for own in actions]
-
-
-def test_it_takes_its_place_after_a_hundred_runs_too(page: Page, site: Site, backend: str) -> None:
-    """The shader that is compiled first is wrong at its launch 102, when kernels are tried once more."""
-    open_anew(page, site, f"other-{backend}", backend)
-    script = """
-      const { breakDevice } = await import('./broken_device.js');
-      const broken = breakDevice('later', { right: 101, kernel: 0 });
-      try {
-        const model = await bundle.load({ backend: argument, worker: false, canaries: 'all' });
-        for (let i = 0; i < 100; i++) await head(model, 2);
-        const until = performance.now() + 20_000;
-        while (!model.info().canaries.failed.length && performance.now() < until)
-          await new Promise((resolve) => setTimeout(resolve, 20));
-        const { failed } = model.info().canaries;
-        const last = await head(model, 2);
-        await model.dispose();
-        return { last, actions: failed.map(({ action }) => action) };
-      } finally {
-        broken.mend();
-      }
-    """
-    assert value(page, script, backend) == {"last": expected(2), "actions": ["other-schedule"]}
-
-
-def test_where_that_is_wrong_too_the_backend_is_given_up(page: Page, site: Site) -> None:
-    open_anew(page, site, "wrong-floats", "webgpu")
-    refused = outcome(page, LOAD, {"worker": False, "canaries": "all"})
-    assert (refused["name"], refused["code"]) == ("UnsupportedError", "wrong-results")
 
 
 def test_false_leaves_them_out(page: Page, site: Site, backend: str) -> None:
