@@ -1,4 +1,4 @@
-// What starts threads is a script of its own, which a page fetches where it wants any.
+// The start of threads, in a script of its own: a page fetches it only for a run on several threads.
 
 /**
  * Fetches the script, and starts to load that of each worker.
