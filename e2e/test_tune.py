@@ -106,7 +106,7 @@ def test_a_search_is_interrupted_resumed_and_used(path: Path, tmp_path: Path, br
     )
     report = " ".join(built.stdout.split())
     kernels = len({r.key for r in chosen if r.key.startswith("kernel")})
-    assert re.search(rf"records {target}: {kernels} of \d+ kernels( and \d+ layers)? by measurements on ", report), (
+    assert re.search(rf"records {target}: {kernels} of \d+ kernels( and \d+ layers?)? by measurements on ", report), (
         report
     )
     assert f"by measurements on {chosen[0].device}; measured {chosen[0].whole:.2f} of the time by default" in report
@@ -116,7 +116,8 @@ def test_a_search_is_interrupted_resumed_and_used(path: Path, tmp_path: Path, br
 def chosen_of(records: Path, trials: list[TuningRecord], path: Path, target: str) -> list[TuningRecord]:
     """The records that builds use. Where nothing was better than the default, the best candidate of each kernel is
     added as if it were: a build uses what a search has measured, whatever it found. Of kernels that the model has by
-    default: others are those of layers that were not better in the end."""
+    default: others are those of layers that were not better in the end. Where a search measured no kernels but these,
+    the best candidates of layers are added."""
     chosen = [r for r in read_records([records]).records if r.kind == "chosen"]
     if chosen:
         return chosen
@@ -124,10 +125,11 @@ def chosen_of(records: Path, trials: list[TuningRecord], path: Path, target: str
     kernels = {t.key for t in problem.kernel_tasks(problem.lower()[0])}
     best: dict[str, TuningRecord] = {}
     for r in trials:
-        if r.ratio is not None and r.key in kernels:
+        if r.ratio is not None and (r.key in kernels or r.key.startswith("layer")):
             best[r.key] = min(best.get(r.key, r), r, key=lambda r: r.ratio or 0)
-    assert best
-    added = [replace(r, kind="chosen", ms=(r.base or 0) / 2, whole=0.5) for r in best.values()]
+    used = [r for r in best.values() if r.key in kernels] or list(best.values())
+    assert used
+    added = [replace(r, kind="chosen", ms=(r.base or 0) / 2, whole=0.5) for r in used]
     with records.open("a") as file:
         file.writelines(r.to_line() for r in added)
     return added
