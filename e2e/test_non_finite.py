@@ -25,8 +25,8 @@ RUNS = """
     const model = await bundle.load({ backend: argument.backend, worker: false, canaries: false, ...argument.load });
     const found = [];
     for (const x of argument.inputs) {
-      const run = model.run({ x: Float32Array.from(x, Number) }, argument.options);
-      const shown = (y) => [...(y.destroy ? [] : y)].map(String);
+      const run = model.run({ x: Float32Array.from(x, Number) });
+      const shown = (y) => [...y].map(String);
       found.push(await outcome(run.then((all) => Object.values(all).map(shown))));
     }
     const info = model.info();
@@ -95,26 +95,123 @@ def test_what_the_model_gives_passes_and_is_asked_once(page: Page, site: Site, b
 
 
 @pytest.mark.parametrize(
-    ("load", "options", "inputs"),
+    ("load", "inputs"),
     [
-        ({}, {}, [[1, 2, "NaN", 4], ["Infinity", 2, 3, 4]]),
-        ({"verify": False}, {}, [LARGE]),
-        ({}, {"output": "gpu-buffer"}, [LARGE]),
-        ({"verify": "non-finite"}, {}, [RIGHT]),
+        ({}, [[1, 2, "NaN", 4], ["Infinity", 2, 3, 4]]),
+        ({"verify": False}, [LARGE]),
+        ({"verify": "non-finite"}, [RIGHT]),
     ],
-    ids=["inputs", "off", "gpu-buffer", "finite"],
+    ids=["inputs", "off", "finite"],
 )
 def test_other_runs_are_no_faults(
-    page: Page, site: Site, backend: str, load: dict[str, Any], options: dict[str, Any], inputs: list[list[Any]]
+    page: Page, site: Site, backend: str, load: dict[str, Any], inputs: list[list[Any]]
 ) -> None:
-    """wasm is not loaded for inputs that are not finite, outputs that stay on the device, and by `verify: false`."""
-    if options and backend != "webgpu":
-        pytest.skip("outputs stay on the device with WebGPU alone")
-    got = runs(page, site, backend, *inputs, rule="overflow", load=load, options=options)
+    """wasm is not loaded for inputs that are not finite, and by `verify: false`."""
+    got = runs(page, site, backend, *inputs, rule="overflow", load=load)
     assert all("value" in one for one in got["found"])
     assert "verified" not in got["info"]
     assert not [path for path in site.requests if ".wasm" in path]
     assert scripts(site) == (inputs[0] not in (LARGE, RIGHT))
+
+
+ON_DEVICE = """
+  const { breakDevice } = await import('./broken_device.js');
+  const device = argument.rule ? breakDevice(argument.rule) : undefined;
+  const warnings = [];
+  const { warn } = console;
+  console.warn = (message) => warnings.push(message);
+  const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
+  try {
+    const model = await bundle.load({ backend: 'webgpu', worker: false, canaries: false, ...argument.load });
+    const found = [];
+    for (const [x, until] of argument.inputs) {
+      const ends = performance.now() + 20000;
+      const waits = () => performance.now() < ends && !(until === 'told' ? model.info().verified : warnings.length);
+      let run;
+      do {
+        const array = Float32Array.from(x, Number);
+        run = await outcome(model.run({ x: array }, { output: 'gpu-buffer' }).then((all) => {
+          for (const one of Object.values(all)) one.destroy(); // what is the caller's is searched before
+          return Object.keys(all);
+        }));
+        if (until === 'changed') {
+          array.fill(1);
+          await settled();
+        }
+      } while (until === 'changed' && waits());
+      if (until === 'device') await model.device.queue.onSubmittedWorkDone();
+      while ((until === 'warned' || until === 'told') && waits()) await settled();
+      found.push(run);
+    }
+    const info = model.info();
+    await model.dispose();
+    return { found, info, warnings };
+  } finally {
+    console.warn = warn;
+    device?.mend();
+  }
+"""
+"""Outcomes of runs whose outputs stay on the device and are destroyed at once; after each it is waited until there is a
+warning, until `info` says something, or until the device has nothing to do. A run whose input is `changed` after it is
+made again until there is a warning."""
+
+
+def on_device(page: Page, site: Site, *inputs: tuple[list[Any], str], where: str = "all", **more: Any) -> Any:
+    open_bundle(page, site, f"{where}/bundle", "webgpu")
+    site.requests.clear()
+    return value(page, ON_DEVICE, {"inputs": inputs, **more})
+
+
+def test_what_stays_on_the_device_is_searched_there(page: Page, site: Site) -> None:
+    """No run waits; the one after a wrong one rejects, and those after that go on."""
+    got = on_device(page, site, (RIGHT, "device"), (LARGE, "warned"), (RIGHT, ""), (RIGHT, "device"), rule="overflow")
+    first, second, third, fourth = got["found"]
+    message = (
+        f'output "large" is wrong on webgpu ({got["info"]["adapter"]}): 1 of 4 elements are not finite, '
+        "and on wasm they are; load with { backend: 'wasm' }"
+    )
+    assert [one["value"] for one in (first, second, fourth)] == [["log", "large"]] * 3
+    assert (third["name"], third["code"], third["message"]) == ("RunError", "wrong-results", message)
+    assert got["warnings"] == [message]
+    assert "verified" not in got["info"]
+    assert len([path for path in site.requests if "search_buffers" in path]) == 1
+
+
+def test_what_the_model_leaves_on_the_device_passes(page: Page, site: Site) -> None:
+    got = on_device(page, site, (ZERO, "told"), (ZERO, "device"), (LARGE, "device"))
+    assert all("value" in one for one in got["found"])
+    assert got["info"]["verified"] == {"every": 0, "runs": 0, "largest": 0, "nonFinite": "expected"}
+    assert got["warnings"] == []
+    assert scripts(site) == 1
+
+
+def test_of_inputs_that_have_changed_the_next_ones_are_kept(page: Page, site: Site) -> None:
+    """By the time that the first run is repeated its array has other numbers."""
+    got = on_device(page, site, (LARGE, "changed"), (RIGHT, ""), rule="overflow")
+    assert got["found"][-1]["code"] == "wrong-results"
+    assert len(set(got["warnings"])) == 1
+
+
+@pytest.mark.parametrize("inputs", [[1, 2, "NaN", 4], RIGHT], ids=["inputs", "finite"])
+def test_other_runs_on_the_device_are_no_faults(page: Page, site: Site, inputs: list[Any]) -> None:
+    got = on_device(page, site, (inputs, "device"), (inputs, "device"), rule="overflow")
+    assert all("value" in one for one in got["found"])
+    assert (got["warnings"], "verified" in got["info"]) == ([], False)
+    assert not [path for path in site.requests if ".wasm" in path]
+
+
+def test_on_a_device_that_is_not_searched(page: Page, site: Site) -> None:
+    got = on_device(page, site, (LARGE, "device"), (LARGE, "device"), rule="overflow", load={"verify": False})
+    assert all("value" in one for one in got["found"])
+    assert not [path for path in site.requests if "search_buffers" in path]
+
+
+def test_on_the_device_without_wasm_there_is_one_warning(page: Page, site: Site) -> None:
+    got = on_device(page, site, (LARGE, "warned"), (LARGE, "device"), rule="overflow", where="gpus")
+    assert all("value" in one for one in got["found"])
+    (warning,) = got["warnings"]
+    assert warning.startswith('output "large" has elements that are not finite on webgpu (')
+    assert got["info"]["verified"]["nonFinite"] == "unchecked"
 
 
 def test_without_wasm_there_is_one_warning(page: Page, site: Site, backend: str) -> None:

@@ -23,8 +23,8 @@ _PART = re.compile(r"^export (?:\{ (?:\w+ as )?(\w+) \} from .*|const (\w+) = [^
 
 _SHORTER: dict[str, Callable[[str], str]] = {"js": strip_types, "css": minify_style}
 
-_NAMES = """bytes canaries trials subgroups alternatives check finite next states newest functions generate pieces
-chat pictures signature"""
+_NAMES = """buffers bytes canaries trials subgroups alternatives check finite next states newest functions generate
+pieces chat pictures signature"""
 _SECTION = re.compile(r"^ *// <(" + "|".join(_NAMES.split()) + r")>\n(.*?)^ *// </\1>\n", re.MULTILINE | re.DOTALL)
 
 

@@ -95,6 +95,8 @@ def optional_parts(artifact: Artifact) -> Iterator[str]:
     devices = [part for part in artifact.backends if isinstance(part, DeviceArtifact)]
     if devices:
         yield from ("finite", "hasNonFinite")
+    if any(part.backend == "webgpu" for part in devices):
+        yield "buffers"  # outputs may stay on the device
     if any(part.host is not None for part in devices):
         yield "host"
     has_canaries = any(part.program.canaries for part in devices)

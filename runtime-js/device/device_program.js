@@ -17,6 +17,7 @@ import { unpackSource } from './unpack_source.js';
  * @property {import('./start_host.js').HostPart} [host]
  * @property {FileSpec} [alternatives] of kernels
  * @property {FileSpec} [references] with which launches are compared
+ * @property {() => Promise<typeof import('./take_other.js')>} takeOther the script for kernels that are wrong
  */
 /** @typedef {import('../start_session.js').Plan & DevicePart} DevicePlan */
 /**

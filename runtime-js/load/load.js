@@ -1,27 +1,28 @@
 // `load`: from the manifest in model.js to a model that runs.
 
 import { RunError, UnsupportedError } from '../errors.js';
-import { BUNDLERS, canHash } from '../fetch/fetch_file.js';
-import { importScript } from '../fetch/import_script.js';
+import { canHash } from '../fetch/fetch_file.js';
 import { storeName } from '../fetch/keep_files.js';
 import { reasonOf, unlessAborted } from '../fetch/unless_aborted.js';
-import { watchDownloads } from '../fetch/watch_downloads.js';
 import { startSession } from '../start_session.js';
 import { checkInputs } from '../values/check_inputs.js';
 import { checkNames } from '../values/check_names.js';
-import { copiesOf } from '../values/dtypes.js';
 import { checkInto, placeIn } from '../values/into.js';
 import { extentsOf, shownShape } from '../values/sizes.js';
-// <next>
-import { givenBack } from '../worker/given_back.js';
-// </next>
 import { startWorker } from '../worker/start_worker.js';
 import * as wasmPage from '../worker/wasm_page.js';
+import { arrived } from './arrived.js';
 import * as backends from './backends.js';
 import { checkOptions, checkProfileOptions, checkRunOptions } from './check_options.js';
+// <next>
+import { followSession } from './follow_session.js';
+// </next>
 import * as needs from './needs.js';
 import * as optional from './optional.js';
 import { queueRuns } from './queue_runs.js';
+// <finite>
+import { searchOutputs } from './search_outputs.js';
+// </finite>
 import { startFirst } from './start_first.js';
 
 const ABI = 5;
@@ -167,53 +168,14 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
       part = its ?? part;
       // </check>
     },
-    follow(own) {
-      const under = new Set();
-      /** @type {NonNullable<Session['giveUp']>} */
-      const giveUp = (fault, call) =>
-        import('./take_next.js').then(
-          (script) => script.takeNext(watch, own, under, fault, call),
-          () => {
-            if (call) throw fault;
-          },
-        );
-      /** @type {any} */
-      const guarded = { ...own, giveUp };
-      for (const name of /** @type {const} */ (['run', 'profile', 'keep']))
-        guarded[name] = (/** @type {any[]} */ inputs, /** @type {any[]} */ ...more) => {
-          const copies = inWorker ? [] : copiesOf(inputs);
-          const going = /** @type {any} */ (own)[name](inputs, ...more);
-          under.add(going);
-          return going
-            .finally(() => under.delete(going))
-            .catch((/** @type {any} */ fault) => {
-              if (!fault.faults && fault.code !== 'lost') throw fault;
-              return giveUp(fault, { name, inputs: givenBack.get(fault) ?? copies, more });
-            });
-        };
-      return guarded;
-    },
+    follow: (own) => followSession(watch, own, inWorker),
     // </next>
   };
   // <next>
   if (backend === 'auto' && info.backend !== 'wasm') session = watch.follow(session);
   // </next>
   const compare = await verifying?.(watch);
-  search = async (turn, run) => {
-    const held = watch.hold?.(turn.data);
-    const results = await (compare?.(turn, run) ?? run(turn.data));
-    const spec = watch.on && outputs.find((spec, i) => optional.hasNonFinite(spec, results[i]));
-    if (spec) {
-      const verifier = await loadVerifier().catch(({ message }) => {
-        if (!watch.on) return;
-        watch.on = false; // its script cannot be had, now or later
-        info.verified = { every: 0, runs: 0, largest: 0, nonFinite: 'unchecked' };
-        console.warn(`output ${JSON.stringify(spec.name)} has NaN or infinities: ${message}`);
-      });
-      await verifier?.judge(watch, turn, results, held);
-    }
-    return results;
-  };
+  search = searchOutputs(watch, compare, loadVerifier, timeout);
   // <generate>
   search.isNear = compare?.isNear;
   // </generate>
@@ -410,19 +372,4 @@ const scriptOf = (backend, timeout) =>
     `the backend ${backend}`,
     /** @type {Record<typeof backend, () => Promise<any>>} */ (backends)[backend](),
     timeout,
-  );
-
-/**
- * The exports of a script of the bundle, once they are here.
- * @template T
- * @param {string} what it is for, in messages
- * @param {Promise<T>} importing
- * @param {number} timeout
- */
-const arrived = (what, importing, timeout) =>
-  importScript(
-    what,
-    importing,
-    watchDownloads({ timeout }),
-    `: is it beside model.js (${BUNDLERS})? Service workers take --format iife`,
   );

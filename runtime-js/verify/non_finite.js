@@ -13,6 +13,7 @@ import * as again from './repeat_run.js';
  * @typedef {object} Watching Outputs of a model on a GPU.
  * @property {boolean} on false: there is nothing more to find out
  * @property {(data: Input[]) => Input[] | undefined} [hold] copies of a run's inputs, once it has begun
+ * @property {() => void} [late] throws, once, what was found after its run
  */
 /** @typedef {import('./reference.js').Compared & Watching} Watch */
 /** @typedef {import('./verify_runs.js').Compare} Search the results of a run, which rejects where they are wrong */
@@ -24,19 +25,20 @@ import * as again from './repeat_run.js';
  * States are read as the run has found them, as far as it leaves them, before another run of its session.
  * @param {Watch} watch
  * @param {Turn} turn
- * @param {readonly any[]} results in the order of the manifest's outputs
+ * @param {readonly any[] | undefined} results in the order of the manifest's outputs; undefined where these stay on the device
  * @param {Input[] | undefined} held copies of the inputs, where they were made
+ * @param {Manifest['outputs'][number]} [left] the output that has such elements, of a run that is over
  * @throws {RunError} `wrong-results`: elements are finite on wasm
  */
-export async function judge(watch, turn, results, held) {
+export async function judge(watch, turn, results, held, left = undefined) {
   const { manifest, info } = watch;
   const { inputs, outputs } = manifest;
+  const { name } = /** @type {Manifest['outputs'][number]} */ (
+    left ?? outputs.find((spec, i) => hasNonFinite(spec, results?.[i]))
+  );
   const own = { ...turn, data: held ?? again.copiesOf(turn.data) };
   const given = again.inputsOf(manifest, own);
   if (!inputs.every((spec) => canTell(spec, given[spec.name]))) return;
-  const { name } = /** @type {Manifest['outputs'][number]} */ (
-    outputs.find((spec, i) => hasNonFinite(spec, results[i]))
-  );
   /** @param {string} reason */
   const giveUp = (reason) => {
     if (!watch.on || watch.life.aborted) return;
@@ -62,6 +64,7 @@ export async function judge(watch, turn, results, held) {
     let saved;
     // <states>
     if (manifest.states) {
+      if (left) return giveUp('it is over, and the states that it found may have changed');
       if (!again.leavesStates(manifest)) return giveUp('the run has changed the states that it found');
       states = await again.statesOf(watch.use(), own);
       if (manifest.states.some((spec, i) => hasNonFinite(spec, states?.[i])))
@@ -70,7 +73,7 @@ export async function judge(watch, turn, results, held) {
     }
     // </states>
     const reference = await referenceOf(watch, watch.life);
-    const repeating = held ? results : again.repeat(watch.use(), own, states);
+    const repeating = (held && results) ?? again.repeat(watch.use(), own, states);
     Promise.resolve(repeating).catch(() => {}); // that wasm refuses the inputs says more
     wanted = await again.repeatOnWasm(reference, given, saved);
     got = await repeating;

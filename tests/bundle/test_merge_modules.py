@@ -199,7 +199,8 @@ def test_the_runtime_itself(tmp_path: Path) -> None:
     made = merge_modules(sources)
     scripts = [name for name in made if name.endswith(".js")]
     backends = [f"{part}{backend}.js" for part in ("backend_", "worker_") for backend in ("wasm", "webgl", "webgpu")]
-    later = ["check_launches.js", "kept_files.js", "start_threads.js", "take_next.js", "verify_runs.js"]
+    later = ["check_launches.js", "kept_files.js", "search_buffers.js", "start_threads.js", "take_next.js"]
+    later += ["take_other.js", "verify_runs.js"]
     others = [*later, "isolate.js", "load.js", "page.js", "thread.js"]
     assert sorted(scripts) == sorted([*others, COMMON, SHARED, *backends])
     for name in scripts:
