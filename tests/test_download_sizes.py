@@ -25,7 +25,7 @@ DIGITS = ROOT / "examples" / "digits" / "resnet18_digits.onnx"
 BYTES = {
     ("digits", "wasm"): 29_180,
     ("digits", "webgl"): 27_740,
-    ("digits", "webgpu"): 25_940,
+    ("digits", "webgpu"): 25_880,
     ("imagenet", "wasm"): 39_120,
     ("imagenet", "webgl"): 37_600,
     ("imagenet", "webgpu"): 36_380,
@@ -38,12 +38,12 @@ WHOLE = 70_700
 OF_ALL = {"wasm": 41_210, "webgl": 40_700, "webgpu": 39_800}
 """Bytes at most for one backend of a bundle for all, as above."""
 
-WHOLE_OF_ALL = 111_220
+WHOLE_OF_ALL = 110_800
 
-BY_DEFAULT = {"wasm": 42_990, "webgl": 43_560, "webgpu": 42_780}
+BY_DEFAULT = {"wasm": 42_910, "webgl": 43_980, "webgpu": 43_190}
 """Bytes at most for one backend of a bundle for all, with canaries, as the command line makes it: 44 kB or less."""
 
-OF_CANARIES = {"webgl": 2_750, "webgpu": 2_750, "wasm": 1_400}
+OF_CANARIES = {"webgl": 3_210, "webgpu": 3_200, "wasm": 1_400}
 """Bytes at most that canaries add to a download, their code and the 20 to 40 of a model."""
 
 

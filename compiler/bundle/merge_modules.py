@@ -17,7 +17,7 @@ COMMON = "runtime.js"
 """The modules of the page and of every backend, without those that name a script, whose name depends on this."""
 
 SHARED = "shared.js"
-"""Modules of several backends and not of all, and those of one that scripts need, too, which it imports later."""
+"""Modules of several backends and not of all."""
 
 BACKENDS = "backends.js"
 """The module that names the script of each backend."""
@@ -167,7 +167,6 @@ def _place(needs: Mapping[str, list[Module]]) -> dict[str, str]:
     modules = {m.name: m for own in needs.values() for m in own}
     later = set(IMPORTED_LATER.findall(modules[BACKENDS].body)) if BACKENDS in modules else set()
     names = {script: {m.name for m in own} for script, own in needs.items() if script not in ALONE}
-    named = {backend: {name for m in needs[backend] for name in _NAMED.findall(m.body)} for backend in later}
     places = {script: script for script in needs}
     for m in {m.name: m for script in names for m in needs[script]}.values():
         below = all(t in places or t in STABLE_NAMES for t in m.targets)
@@ -177,8 +176,8 @@ def _place(needs: Mapping[str, list[Module]]) -> dict[str, str]:
         users = {backend for backend in later if any(backend in names[script] for script in scripts)}
         if "load.js" in scripts or users == later:
             places[m.name] = COMMON
-        elif len(users) > 1 or any(script in named[backend] for backend in users for script in scripts):
-            places[m.name] = SHARED  # what a backend's script names cannot import from it
+        elif len(users) > 1:
+            places[m.name] = SHARED
         else:
             places[m.name] = next((backend for backend in users if backend in scripts), scripts[0])
     return places

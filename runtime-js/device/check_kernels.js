@@ -1,9 +1,9 @@
-// Kernels that a driver computes wrongly are found at load, and once more after some runs. What follows is in a script of its own,
-// which is fetched only then.
-import { DeviceLostError } from '../errors.js';
-import { importScript } from '../fetch/import_script.js';
-import { watchDownloads } from '../fetch/watch_downloads.js';
+// Kernels that a driver computes wrongly are found at load, and once more after some runs. One that has other sources is compiled
+// from these; else the backend is given up.
+import { DeviceLostError, UnsupportedError } from '../errors.js';
+import { at, describe, launchesOf, nodesOf } from './device_program.js';
 import { isSoftware } from './software_adapter.js';
+import { replace, takeKnown } from './take_other.js';
 import { tryKernels } from './try_kernels.js';
 
 /** @typedef {import('../model.js').KernelFault} KernelFault */
@@ -17,7 +17,7 @@ import { tryKernels } from './try_kernels.js';
  * @property {import('../model.js').CanaryInfo} [report]
  * @property {number[]} [skipped] kernels for which there was no time
  * @property {number} [most] milliseconds that they take
- * @property {import('../errors.js').ModelError} [wrong] the end of all runs
+ * @property {UnsupportedError} [wrong] the end of all runs
  * @property {(run: Promise<unknown>) => void} [onRun] takes each
  * @property {(report: import('../model.js').CanaryInfo) => void} [onReport] takes each that follows the load
  */
@@ -44,11 +44,13 @@ export const openChecks = ({ program }) => ({
  * Kernels that are known to fail on this adapter are compiled from the sources that are right there.
  * @param {Checks} checks
  * @param {On} on
- * @throws {import('../errors.js').ModelError} where another backend can take the place of this one, or a file does not arrive
+ * @throws {UnsupportedError} where another backend can take the place of this one
  */
 export async function avoidFaults(checks, on) {
   const faults = await knownFaults(checks, on);
-  if (faults.length) await (await scriptOf(on)).avoid(on, faults);
+  const wrong = on.plan.others && refusal(on, faults);
+  if (wrong) throw wrong;
+  await takeKnown(on, faults);
 }
 
 /**
@@ -56,7 +58,7 @@ export async function avoidFaults(checks, on) {
  * @param {Checks} checks
  * @param {On} on
  * @returns {Promise<number>} how many have other sources now: launches that are in use do not
- * @throws {import('../errors.js').ModelError} `wrong-results`, or where the script does not arrive that would replace what is wrong
+ * @throws {UnsupportedError} `wrong-results`
  */
 export async function checkKernels(checks, on) {
   const { device, program, plan } = on;
@@ -72,15 +74,26 @@ export async function checkKernels(checks, on) {
   // A device that gets one wrong may get others wrong.
   if (failed.length) ({ skipped, failed } = await tryKernels(device, program, all));
   checks.skipped = skipped;
-  checks.report = { checked: all.length - skipped.length, skipped: skipped.length, failed: [] };
-  if (failed.length || (await checks.known)) {
-    const script = await scriptOf(on).catch((error) => {
-      if (failed.length) checks.wrong = error;
-    });
-    await script?.conclude(checks, on, known, failed);
+  // One for each kernel: what took its source's place may fail, too. Kernels of other nodes may have the same name.
+  /** @type {Map<string, KernelFault>} */
+  const byKernel = new Map();
+  const add = (/** @type {KernelFault} */ fault) => byKernel.set(`${fault.kernel} ${fault.nodes}`, fault);
+  for (const fault of known) if (fault.action !== GIVEN_UP) add(fault);
+  /** @type {KernelFault['action'] | undefined} */
+  let action;
+  for (const kernel of failed) {
+    if (action !== GIVEN_UP) action = (await replace(on, kernel)) ?? GIVEN_UP; // once for all
+    const nodes = nodesOf(launchesOf(program, kernel));
+    add({ kernel: at(program.kernels, kernel).name, nodes, backend: plan.backend, action });
   }
+  const faults = [...byKernel.values()];
+  checks.report = { checked: all.length - skipped.length, skipped: skipped.length, failed: faults };
+  if (failed.length || !skipped.length) await note(checks, on, faults);
+  const wrong = refusal(on, faults);
+  checks.wrong = wrong;
+  if (failed.length) console.warn(wrong?.message ?? say(on, faults));
   checks.onReport?.(checks.report);
-  if (checks.wrong) throw checks.wrong;
+  if (wrong) throw wrong;
   return failed.length;
 }
 
@@ -119,9 +132,8 @@ export function checkLater(checks, enqueue, notify) {
   return { canaries: checks.report };
 }
 
-/** @type {(on: On) => Promise<typeof import('./take_other.js')>} */
-const scriptOf = ({ plan }) =>
-  importScript('kernels that are wrong', plan.takeOther(), watchDownloads({ timeout: plan.timeout }));
+/** @type {KernelFault['action']} */
+const GIVEN_UP = 'other-backend';
 
 // What is wrong is kept in the browser's IndexedDB. Without it, as in some private windows, each visit finds it anew.
 const NAME = 'webnn-compile';
@@ -132,7 +144,7 @@ const PATIENCE = 500; // ms: some browsers never answer
  * @param {(store: IDBObjectStore) => IDBRequest} use
  * @returns {Promise<any>}
  */
-export const askKnown = (use) =>
+const askKnown = (use) =>
   new Promise((resolve) => {
     setTimeout(resolve, PATIENCE);
     const opening = indexedDB.open(NAME);
@@ -146,10 +158,41 @@ export const askKnown = (use) =>
   }).catch(() => {});
 
 /** Adapter and browser that faults are of: another adapter or browser may have others. */
-export const placeOf = (/** @type {On} */ { device }) => `${device.adapter}; ${globalThis.navigator?.userAgent}`;
+const placeOf = (/** @type {On} */ { device }) => `${device.adapter}; ${globalThis.navigator?.userAgent}`;
 
 /** @type {(checks: Checks, on: On) => Promise<KernelFault[]>} */
 const knownFaults = async ({ known }, on) => {
   const found = await known;
   return found?.where === placeOf(on) ? found.faults : [];
+};
+
+/**
+ * For later visits, and for the device after this one.
+ * @param {Checks} checks
+ * @param {On} on
+ * @param {KernelFault[]} faults all that there are
+ */
+const note = async (checks, on, faults) => {
+  const { sha256 } = on.plan.program;
+  const now = faults.length ? { where: placeOf(on), faults } : undefined;
+  if ((await checks.known) || now) await askKnown((store) => (now ? store.put(now, sha256) : store.delete(sha256)));
+  checks.known = now;
+};
+
+/**
+ * @param {On} on
+ * @param {KernelFault[]} all
+ */
+const refusal = (on, all) => {
+  const faults = all.filter(({ action }) => action === GIVEN_UP);
+  if (!faults.length) return undefined;
+  const message = `${say(on, faults)}; load({ backend }) takes another; update the driver`;
+  return Object.assign(new UnsupportedError('wrong-results', message), { faults });
+};
+
+/** @type {(on: On, faults: readonly KernelFault[]) => string} */
+const say = ({ plan, device, program }, faults) => {
+  const [first, ...others] = faults.map(({ kernel: name, nodes }) => describe(program, 0, { name, nodes }));
+  const more = others.length ? ` and ${others.length} more` : '';
+  return `${plan.backend} gives wrong results on this adapter (${device.adapter}), by ${first}${more}`;
 };

@@ -17,7 +17,6 @@ import { unpackSource } from './unpack_source.js';
  * @property {import('./start_host.js').HostPart} [host]
  * @property {FileSpec} [alternatives] of kernels
  * @property {FileSpec} [references] with which launches are compared
- * @property {() => Promise<typeof import('./take_other.js')>} takeOther the script for kernels that are wrong
  */
 /** @typedef {import('../start_session.js').Plan & DevicePart} DevicePlan */
 /**
@@ -256,7 +255,7 @@ export const launchesOf = ({ launches }, kernel) => launches.filter((one) => one
  * @param {number} kernel
  * @param {Pick<Launch, 'name' | 'nodes'>} [launch]
  */
-export function describe(program, kernel, launch = undefined) {
+export function describe(program, kernel, launch) {
   const list = nodesOf(launch ? [launch] : launchesOf(program, kernel));
   const some = list.slice(0, 4).join(', ') + (list.length > 4 ? ', ...' : '');
   return `kernel ${launch?.name ?? program.kernels[kernel]?.name} (${list.length ? `nodes: ${some}` : 'of no node'})`;

@@ -1,15 +1,9 @@
-// What takes the place of a kernel that a GPU computes wrongly: a script that is fetched where one is wrong.
-// <canaries>
-import { UnsupportedError } from '../errors.js';
-// </canaries>
+// What takes the place of a kernel that a GPU computes wrongly.
 // <alternatives>
 import { fetchJson } from '../fetch/fetch_file.js';
 // </alternatives>
 import { watchDownloads } from '../fetch/watch_downloads.js';
-// <canaries>
-import { askKnown, placeOf } from './check_kernels.js';
-// </canaries>
-import { at, describe, launchesOf, nodesOf } from './device_program.js';
+import { at, launchesOf, nodesOf } from './device_program.js';
 // <check>
 import { fetchReferences } from './reference_kernels.js';
 // </check>
@@ -20,7 +14,6 @@ import { unpackSource } from './unpack_source.js';
 // </alternatives>
 
 /** @typedef {import('../model.js').KernelFault} KernelFault */
-/** @typedef {import('./check_kernels.js').Checks} Checks */
 /** @typedef {import('./device_program.js').Program} Program */
 /** @typedef {Pick<import('./build_device.js').Built, 'plan' | 'device' | 'program'>} On */
 
@@ -106,79 +99,3 @@ export async function takeKnown(on, faults) {
         // Of a program that another device had before, it has been taken.
         while (one.taken !== action && (await take(on, kernel)));
 }
-
-// <canaries>
-/** @type {KernelFault['action']} */
-const GIVEN_UP = 'other-backend';
-
-/**
- * @param {On} on
- * @param {KernelFault[]} faults that are known
- * @throws {UnsupportedError} where another backend can take the place of this one
- * @throws {import('../errors.js').ModelError} for a file that does not arrive
- */
-export async function avoid(on, faults) {
-  const wrong = on.plan.others && refusal(on, faults);
-  if (wrong) throw wrong;
-  await takeKnown(on, faults);
-}
-
-/**
- * Replaces kernels that have failed; completes the report, sets `wrong` where nothing is right, and keeps it for later visits.
- * @param {Checks} checks
- * @param {On} on
- * @param {readonly KernelFault[]} known
- * @param {readonly number[]} failed kernels
- */
-export async function conclude(checks, on, known, failed) {
-  const { program, plan } = on;
-  // One for each kernel: what took its source's place may fail, too. Kernels of other nodes may have the same name.
-  /** @type {Map<string, KernelFault>} */
-  const byKernel = new Map();
-  const add = (/** @type {KernelFault} */ fault) => byKernel.set(`${fault.kernel} ${fault.nodes}`, fault);
-  for (const fault of known) if (fault.action !== GIVEN_UP) add(fault);
-  /** @type {KernelFault['action'] | undefined} */
-  let action;
-  for (const kernel of failed) {
-    if (action !== GIVEN_UP) action = (await replace(on, kernel)) ?? GIVEN_UP; // once for all
-    const nodes = nodesOf(launchesOf(program, kernel));
-    add({ kernel: at(program.kernels, kernel).name, nodes, backend: plan.backend, action });
-  }
-  const faults = [...byKernel.values()];
-  checks.report?.failed.push(...faults);
-  if (failed.length || !checks.skipped?.length) await note(checks, on, faults);
-  checks.wrong = refusal(on, faults);
-  if (failed.length) console.warn(checks.wrong?.message ?? say(on, faults));
-}
-
-/**
- * For later visits, and for the device after this one.
- * @param {Checks} checks
- * @param {On} on
- * @param {KernelFault[]} faults all that there are
- */
-const note = async (checks, on, faults) => {
-  const { sha256 } = on.plan.program;
-  const now = faults.length ? { where: placeOf(on), faults } : undefined;
-  if ((await checks.known) || now) await askKnown((store) => (now ? store.put(now, sha256) : store.delete(sha256)));
-  checks.known = now;
-};
-
-/**
- * @param {On} on
- * @param {KernelFault[]} all
- */
-const refusal = (on, all) => {
-  const faults = all.filter(({ action }) => action === GIVEN_UP);
-  if (!faults.length) return undefined;
-  const message = `${say(on, faults)}; load({ backend }) takes another; update the driver`;
-  return Object.assign(new UnsupportedError('wrong-results', message), { faults });
-};
-
-/** @type {(on: On, faults: readonly KernelFault[]) => string} */
-const say = ({ plan, device, program }, faults) => {
-  const [first, ...others] = faults.map(({ kernel: name, nodes }) => describe(program, 0, { name, nodes }));
-  const more = others.length ? ` and ${others.length} more` : '';
-  return `${plan.backend} gives wrong results on this adapter (${device.adapter}), by ${first}${more}`;
-};
-// </canaries>

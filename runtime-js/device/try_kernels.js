@@ -25,7 +25,7 @@ const PERIOD = 65521;
  * @param {number} [ms] all of them without it
  * @param {boolean} [software] whether the device is a CPU
  */
-export async function tryKernels(device, program, kernels, ms = Infinity, software = undefined) {
+export async function tryKernels(device, program, kernels, ms = Infinity, software) {
   const tryLaunch = /** @type {import('./device_program.js').TryLaunch} */ (device.tryLaunch);
   const end = performance.now() + ms;
   /** @type {number[]} */

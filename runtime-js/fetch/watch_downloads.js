@@ -17,7 +17,7 @@ import { seconds, watchSilence } from './watch_silence.js';
  * @param {import('./watch_silence.js').Clock} [clock]
  * @returns {Downloads}
  */
-export function watchDownloads({ signal, timeout = 0, onActivity = () => {}, store } = {}, clock = undefined) {
+export function watchDownloads({ signal, timeout = 0, onActivity = () => {}, store } = {}, clock) {
   const abort = new AbortController();
   const giveUp = () => abort.abort();
   if (signal?.aborted) giveUp();

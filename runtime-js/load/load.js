@@ -43,7 +43,7 @@ export { functionsOf } from './load_functions.js';
  * @param {() => any} [tokenizerPackage] its exports, or a promise of them, where the model takes or gives text
  * @returns {Promise<import('../model.js').Model>}
  */
-export async function load(manifest, options = {}, tokenizerPackage = undefined) {
+export async function load(manifest, options = {}, tokenizerPackage) {
   if (manifest.abi !== ABI) {
     throw new UnsupportedError(
       'abi',
@@ -175,7 +175,7 @@ export async function load(manifest, options = {}, tokenizerPackage = undefined)
   if (backend === 'auto' && info.backend !== 'wasm') session = watch.follow(session);
   // </next>
   const compare = await verifying?.(watch);
-  search = searchOutputs(watch, compare, loadVerifier, timeout);
+  search = searchOutputs(watch, compare, loadVerifier);
   // <generate>
   search.isNear = compare?.isNear;
   // </generate>

@@ -11,7 +11,7 @@
  * @param {Record<string, Manifest>} manifests by the names of the models
  * @param {() => any} [tokenizerPackage]
  */
-export function functionsOf(load, cacheOf, manifests, tokenizerPackage = undefined) {
+export function functionsOf(load, cacheOf, manifests, tokenizerPackage) {
   const all = Object.entries(manifests).map(([name, manifest]) => ({
     name,
     bytes: manifest.weights.reduce((sum, shard) => sum + shard.bytes, 0),

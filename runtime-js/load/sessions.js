@@ -108,16 +108,7 @@ function open({ manifest, use, life, info, sizes, newest: rows, restores, runIn,
    * @param {Left} [left] by `generate`
    * @param {Saved} [last] what was saved, or loaded, or the start
    */
-  function create(
-    number,
-    lengths = zeros,
-    held = [],
-    runs = 0,
-    pristine = true,
-    changes = 0,
-    left = undefined,
-    last = start,
-  ) {
+  function create(number, lengths = zeros, held = [], runs = 0, pristine = true, changes = 0, left, last = start) {
     const end = new AbortController();
     const endWithModel = () => end.abort(life.reason);
     life.addEventListener('abort', endWithModel);

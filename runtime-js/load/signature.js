@@ -119,9 +119,8 @@ function filesOf(value) {
  * @param {readonly string[]} backends
  */
 const isOf = (name, backends) =>
-  /^(thread|start_threads|shared|verify_runs|search_buffers|check_launches|take_next|take_other|kept_files)-/.test(
-    name,
-  ) || backends.some((b) => new RegExp(`^(backend|worker)_${b}-`).test(name));
+  /^(thread|start_threads|shared|verify_runs|check_launches|take_next|kept_files)-/.test(name) ||
+  backends.some((b) => new RegExp(`^(backend|worker)_${b}-`).test(name));
 
 /**
  * A bundler makes other scripts of these, under other names, which are the page's own then: what is at the address is no script.

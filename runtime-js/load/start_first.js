@@ -39,7 +39,7 @@ import { DeviceLostError, ModelError, UnsupportedError } from '../errors.js';
  * @throws {UnsupportedError | import('../errors.js').ModelError} where none can: what the browser lacks, or the first file
  *   that a backend alone has need of and that did not arrive as it should
  */
-export async function startFirst(parts, start, weights, signal = undefined) {
+export async function startFirst(parts, start, weights, signal) {
   /** @type {Map<Part['backend'], string>} why not */
   const reasons = new Map();
   /** @type {ModelError | undefined} */

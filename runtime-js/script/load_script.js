@@ -9,7 +9,7 @@ export { cacheOf } from '../load/cache_of.js';
  * @param {import('../model.js').LoadOptions & { base?: string | URL }} [options] `base`: the folder of the files
  * @param {() => any} [tokenizerPackage] as `load` takes it
  */
-export async function load(manifest, options = {}, tokenizerPackage = undefined) {
+export async function load(manifest, options = {}, tokenizerPackage) {
   const { base, ...others } = options ?? {};
   const here = globalThis.location?.href;
   /** @type {string | URL | undefined} */

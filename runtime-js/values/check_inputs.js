@@ -95,7 +95,7 @@ function givenShape({ name, shape: sizes, picture }, kind, value, shape) {
  * @throws {TypeError} a missing or unknown name, another kind of array, a size that nothing says
  * @throws {RangeError} another length
  */
-export function checkInputs(specs, inputs, where, dimensions = [], sizes = undefined, lengths = undefined) {
+export function checkInputs(specs, inputs, where, dimensions = [], sizes, lengths) {
   const list = specs.map((spec) => `${JSON.stringify(spec.name)}: ${describe(spec)}`).join('; ') || 'none';
   const kind = kindOf(inputs);
   if (kind !== 'an object')

@@ -12,8 +12,8 @@ import * as again from './repeat_run.js';
 /**
  * @typedef {object} Watching Outputs of a model on a GPU.
  * @property {boolean} on false: there is nothing more to find out
- * @property {(data: Input[]) => Input[] | undefined} [hold] copies of a run's inputs, once it has begun
- * @property {() => void} [late] throws, once, what was found after its run
+ * @property {(data: Input[]) => Input[] | undefined} [hold] copies of a run's inputs, as it begins; throws what was
+ *   found after the run before
  */
 /** @typedef {import('./reference.js').Compared & Watching} Watch */
 /** @typedef {import('./verify_runs.js').Compare} Search the results of a run, which rejects where they are wrong */
@@ -30,7 +30,7 @@ import * as again from './repeat_run.js';
  * @param {Manifest['outputs'][number]} [left] the output that has such elements, of a run that is over
  * @throws {RunError} `wrong-results`: elements are finite on wasm
  */
-export async function judge(watch, turn, results, held, left = undefined) {
+export async function judge(watch, turn, results, held, left) {
   const { manifest, info } = watch;
   const { inputs, outputs } = manifest;
   const { name } = /** @type {Manifest['outputs'][number]} */ (

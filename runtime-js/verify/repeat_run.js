@@ -89,7 +89,7 @@ export function savedOf({ states = [], dimensions = [] }, { scalars }, arrays) {
  * @param {number} [number] of the session whose states these become; none: one for this run alone
  * @returns {Promise<readonly any[]>}
  */
-export async function repeat(session, { data, scalars }, states, number = undefined) {
+export async function repeat(session, { data, scalars }, states, number) {
   // <states>
   if (states) {
     const { keep, run } = /** @type {Required<Session>} */ (session);

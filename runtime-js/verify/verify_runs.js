@@ -11,6 +11,10 @@ import { isOnDevice, referenceOf } from './reference.js';
 import * as again from './repeat_run.js';
 
 export { judge } from './non_finite.js';
+// <buffers>
+export { search } from './search_buffers.js';
+
+// </buffers>
 
 // </finite>
 

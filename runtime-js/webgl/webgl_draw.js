@@ -80,7 +80,7 @@ export function createSegment(state, reads, pool = state.staging) {
   // <states>
   if (!mayBlock) pool?.prepare(readers.map(({ bytes }) => bytes).filter(Boolean));
   // </states>
-  return async (launches, lengths = undefined) => {
+  return async (launches, lengths) => {
     checkLost(state);
     const fresh = launches.filter(({ number }) => !proven.has(number));
     const draw = drawer(state);

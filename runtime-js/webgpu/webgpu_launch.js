@@ -19,7 +19,7 @@ const LOSS_MS = 1000; // browsers report a loss some time after what fails by it
  * @param {readonly Started[]} launches
  * @param {(encoder: GPUCommandEncoder) => void} [after]
  */
-export function launchAll(state, prepared, launches, after = undefined) {
+export function launchAll(state, prepared, launches, after) {
   const { queue } = state.device;
   /** @type {GPUCommandEncoder | undefined} */
   let encoder;
@@ -79,7 +79,7 @@ export function createSegment(state, reads, pool = state.staging) {
   // <states>
   if (size) pool?.prepare([size]);
   // </states>
-  return async (launches, lengths = undefined) => {
+  return async (launches, lengths) => {
     checkLost(state);
     let staging = own;
     // <states>

@@ -20,7 +20,7 @@ import * as workers from './workers.js';
  * @param {AbortSignal} [signal] ends the start
  * @returns {Promise<import('../start_session.js').Session>}
  */
-export async function startWorker(plan, onProgress, signal = undefined) {
+export async function startWorker(plan, onProgress, signal) {
   const worker = create(plan.backend);
   /** @type {Map<number, Waiting>} the runs without an answer */
   const waiting = new Map();
@@ -183,7 +183,7 @@ function create(backend) {
  * @param {{ message: string }} cause browsers have no message where the script itself is refused
  * @param {PlainPlan['backend']} [backend] whose script is at fault
  */
-function noStart({ message }, backend = undefined) {
+function noStart({ message }, backend) {
   const why = message ? ` (${message})` : '';
   const allowed = "worker-src 'self', for a script of another origin that and blob:";
   const hint = `does a Content-Security-Policy allow it (${allowed})? Or load with { worker: false }`;

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkKernels, checkLater } from '../../runtime-js/device/check_kernels.js';
-import * as other from '../../runtime-js/device/take_other.js';
 import { tryKernels } from '../../runtime-js/device/try_kernels.js';
 
 /** The result that the program's canaries expect. */
 const RIGHT = -1;
-
-const planned = { backend: 'webgpu', program: { sha256: 'of the program' }, takeOther: async () => other };
 
 const program = {
   kernels: [
@@ -33,7 +30,8 @@ test('of a kernel whose other source fails, too, there is one entry, and each re
     known: Promise.resolve({ where, faults: [fault] }),
     onReport: (report) => reports.push(report),
   };
-  const on = { plan: planned, program, device: { adapter: 'A GPU', tryLaunch: async () => undefined } };
+  const plan = { backend: 'webgpu', program: { sha256: 'of the program' } };
+  const on = { plan, program, device: { adapter: 'A GPU', tryLaunch: async () => undefined } };
   await checkKernels(checks, on);
   assert.deepEqual(reports, [{ checked: 0, skipped: 2, failed: [fault] }]);
   on.device.tryLaunch = async () => new ArrayBuffer(4);
@@ -55,7 +53,7 @@ test('on a GPU they take 50 ms, and those that had no time come first the next t
     return Float32Array.of(RIGHT).buffer;
   };
   const on = {
-    plan: planned,
+    plan: { backend: 'webgpu', program: { sha256: 'of the program' } },
     program: { ...program, kernels },
     device: { adapter: 'A GPU', tryLaunch },
   };
@@ -75,7 +73,8 @@ test('where some are known to be wrong all are tried, whatever it takes, and wha
   const kernels = program.kernels.map((kernel) => ({ ...kernel, bytes: 2 ** 26 }));
   for (const right of [false, true]) {
     const tryLaunch = async ({ kernel }) => Float32Array.of(kernel && !right ? 1 : RIGHT).buffer;
-    const on = { plan: planned, program: { ...program, kernels }, device: { adapter: 'A GPU', tryLaunch } };
+    const plan = { backend: 'webgpu', program: { sha256: 'of the program' } };
+    const on = { plan, program: { ...program, kernels }, device: { adapter: 'A GPU', tryLaunch } };
     const checks = { began: 0, known: Promise.resolve({ where, faults: [fault] }) };
     if (right) await checkKernels(checks, on);
     else await assert.rejects(checkKernels(checks, on), { code: 'wrong-results', faults: [fault] });
@@ -88,7 +87,7 @@ test('where one is wrong all are tried, whatever it takes', async (t) => {
   t.mock.method(console, 'warn', () => {});
   const kernels = program.kernels.map((kernel, i) => ({ ...kernel, bytes: i ? 2 ** 26 : 4 }));
   const on = {
-    plan: planned,
+    plan: { backend: 'webgpu', program: { sha256: 'of the program' } },
     program: { ...program, kernels },
     device: { adapter: 'A GPU', tryLaunch: async () => new ArrayBuffer(4) },
   };
@@ -102,7 +101,7 @@ test('a software adapter has a share of the load, however old the page is', asyn
   t.mock.method(performance, 'now', () => clock);
   const kernels = program.kernels.map((kernel) => ({ ...kernel, bytes: 2 ** 24 }));
   const on = {
-    plan: planned,
+    plan: { backend: 'webgpu', program: { sha256: 'of the program' } },
     program: { ...program, kernels },
     device: { adapter: 'llvmpipe', tryLaunch: async () => Float32Array.of(RIGHT).buffer },
   };
@@ -112,29 +111,6 @@ test('a software adapter has a share of the load, however old the page is', asyn
     await checkKernels(checks, on);
     assert.deepEqual(checks.report, { checked: 0, skipped: 2, failed: [] });
   }
-});
-
-test('the script for wrong kernels is fetched for these alone; where it does not arrive, they end all runs', async () => {
-  const asked = [];
-  const lost = async () => {
-    asked.push('script');
-    throw new TypeError('no such file');
-  };
-  const result = (number) => async () => Float32Array.of(number).buffer;
-  const on = { plan: { ...planned, takeOther: lost }, program, device: { adapter: 'A GPU', tryLaunch: result(RIGHT) } };
-  const reports = [];
-  const checks = { began: 0, known: Promise.resolve(undefined), onReport: (report) => reports.push(report) };
-  assert.equal(await checkKernels(checks, on), 0);
-  assert.deepEqual(asked, []);
-  on.device.tryLaunch = result(1);
-  const message = 'the script of kernels that are wrong did not load (no such file)';
-  await assert.rejects(checkKernels(checks, on), { name: 'DownloadError', code: 'network', message });
-  assert.equal(checks.wrong.message, message);
-  assert.deepEqual([asked.length, reports.length], [1, 2]);
-  const where = 'another GPU';
-  const right = { ...checks, wrong: undefined, known: Promise.resolve({ where, faults: [] }) };
-  on.device.tryLaunch = result(RIGHT);
-  assert.equal(await checkKernels(right, on), 0); // what is kept of another adapter stays
 });
 
 test('where operands have no memory, launches that are under way are left without a fault', async () => {
