@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from .costs import CPU_COSTS, CpuCosts, GpuCosts
@@ -149,6 +150,7 @@ class LayoutPolicy:
     zeros around what convolutions read; `few_channels`: even fewer than four channels are rounded up to four;
     `fill_halos`: a kernel writes the halo of its result each time (elsewhere it is zero from the start and stays
     so); `linear`: memory is one line of elements, so that a tensor may be a view of another's memory in another shape;
+    `is_image`: whether a tensor of some extents, which vary or not, is in tiles of rows (None: none is);
     `reads`: how many tensors a kernel may read; `stages`: which reductions are made in stages (None for none), and
     `shared` which of those that several invocations share, all but products; `occupancy`: products of fewer tiles
     are made in parts; `in_place`: a kernel may write where it has read an operand; `copied_columns`: the rows of a
@@ -164,6 +166,7 @@ class LayoutPolicy:
     few_channels: bool = False
     fill_halos: bool = True
     linear: bool = True
+    is_image: Callable[[tuple[int, ...], bool], bool] | None = None
     reads: int | None = None
     stages: Stages | None = None
     shared: Stages | None = None

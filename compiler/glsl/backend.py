@@ -47,10 +47,16 @@ watchdog."""
 REDUCERS = 1024
 """Minimum occupancy, in fragments of which each computes a reduction."""
 
+
+def _is_image(extents: tuple[int, ...], varies: bool) -> bool:
+    return place_image(extents, drawn=True, partly=varies) is not None
+
+
 POLICY = LayoutPolicy(
     halos=False,
     fill_halos=False,
     linear=False,
+    is_image=_is_image,
     reads=UNITS,
     stages=Stages(SERIAL, REDUCERS),
     windows=(0, 2, 1, 3),
@@ -87,7 +93,7 @@ class WebGl:
         return False
 
     def fits(self, shape: tuple[int, ...]) -> bool:
-        return place_image(shape, drawn=True) is not None
+        return _is_image(shape, varies=False)
 
     def place(self, kernels: Sequence[Kernel], arguments: Sequence[Sequence[int]], fixed: Set[int]) -> Placements:
         """Images where they fit, otherwise flat textures."""

@@ -53,7 +53,12 @@ def place_image(
         return Placement(columns * groups * bands, -(-rows // bands), tile, tile, bands=bands)
     if drawn and (bands := least_bands(columns * groups, rows)):
         return Placement(columns * groups * bands, rows // bands, tile, tile, bands=bands)
-    return tall if columns <= TEXTURE_SIZE and rows * groups <= TEXTURE_SIZE else None
+    if columns <= TEXTURE_SIZE and rows * groups <= TEXTURE_SIZE:
+        return tall
+    if drawn and rows == 1 and (height := least_height(columns, groups)):
+        bands = -(-groups // height)
+        return Placement(columns * bands, height, tile, tile, tall=True, bands=bands)
+    return None
 
 
 def best_bands(width: int, rows: int) -> int:
@@ -77,6 +82,13 @@ def best_height(columns: int, groups: int) -> int:
     return next((n for n in fitting if columns * groups >= n * 128), fitting[-1] if fitting else 0)
 
 
+def least_height(columns: int, groups: int) -> int:
+    """Likewise, of an image that fits in no bands of equal height, such as a vocabulary's scores: 50,257 channels are
+    12,565 groups, and the last band has some that are not used. 0 for none."""
+    heights = [1 << n for n in range(6, TEXTURE_SIZE.bit_length())]
+    return next((n for n in heights if columns * -(-groups // n) <= TEXTURE_SIZE), 0)
+
+
 def best_tile(width: int, multiple: int = 1) -> int:
     """The tile with the fewest fetches of a row: large, but with little of the last tile wasted."""
     sizes = [t for t in range(min(TILE, max(width, multiple)), 0, -1) if t % multiple == 0]
@@ -90,7 +102,8 @@ def pad_to_texture(buffer: Buffer, place: Placement) -> Buffer:
     *outer, width, channels = (1, *buffer.shape) if len(buffer.shape) == 1 else buffer.shape
     if place.bands > 1:
         outer = [n if n == 1 or prod(outer) > n else place.height * place.bands for n in outer]
-    shape = (*outer, -(-width // place.tile) * place.tile, -(-channels // TEXEL) * TEXEL)
+    groups = place.height * place.bands if place.tall and place.bands > 1 else -(-channels // TEXEL)
+    shape = (*outer, -(-width // place.tile) * place.tile, groups * TEXEL)
     return replace(buffer, shape=shape[-len(buffer.shape) :], layout=None)
 
 

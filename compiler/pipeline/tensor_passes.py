@@ -265,11 +265,11 @@ def _find_aliases(grouped: Grouped, options: TensorOptions) -> Grouped:
 
 def _copy_results(grouped: Grouped, options: TensorOptions) -> Grouped:
     """Last: a copy would be an alias."""
-    costs = options.policy.device
-    if options.opt_level < 2 or options.policy.linear or costs is None:
+    costs, is_image = options.policy.device, options.policy.is_image
+    if options.opt_level < 2 or is_image is None or costs is None:
         return grouped
     lines = {owner_of(t, grouped.aliases) for _, t in grouped.tensors.outputs}
-    groups, layouts = copy_results(grouped.groups, grouped.layouts, lines, costs)
+    groups, layouts = copy_results(grouped.groups, grouped.layouts, lines, costs, is_image)
     return replace(grouped, groups=groups, layouts=layouts)
 
 

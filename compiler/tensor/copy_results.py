@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import prod
 
@@ -17,7 +17,11 @@ from .tensor import Tensor
 
 
 def copy_results(
-    groups: tuple[Group, ...], layouts: Mapping[Tensor, Layout], lines: set[Tensor], costs: GpuCosts
+    groups: tuple[Group, ...],
+    layouts: Mapping[Tensor, Layout],
+    lines: set[Tensor],
+    costs: GpuCosts,
+    is_image: Callable[[tuple[int, ...], bool], bool],
 ) -> tuple[tuple[Group, ...], dict[Tensor, Layout]]:
     """y[i, j] = sum over k of x[i, k] * w[k, j]
     ->  t[i, j] = sum over k of x[i, k] * w[k, j];   y[i, j] = t[i, j]
@@ -25,12 +29,14 @@ def copy_results(
     where y is one of `lines`, which fragments compute row by row: each row of y loads the weights again, and widens
     those of few bits, and `costs.rows` rows of t share them. Where a row of y is no whole number of texels, as that of
     a vocabulary of 50,257, each of a texel's elements has loads of its own: 64 x 384 by 384 x 5001 takes 14 times as
-    long as in tiles, by 384 x 5000 3.3 times.
+    long as in tiles, by 384 x 5000 3.3 times. `is_image`: whether a tensor of some extents, which vary or not, is in
+    tiles at all.
     """
     copied: list[Group] = []
     new = dict(layouts)
     for g in groups:
-        if g.output not in lines or not _gains(g, costs):
+        varies = any(v.length is not None for v in g.axes)
+        if g.output not in lines or not _gains(g, costs) or not is_image(g.output.extents, varies):
             copied.append(g)
             continue
         y = g.output

@@ -51,6 +51,27 @@ def test_few_rows_are_written_where_they_are_read(shape: list[int | str]) -> Non
     assert not tiles_of(compiled)
 
 
+@pytest.mark.parametrize(("shape", "columns"), [([64, 48], 50257), ([1, 20, 48], 30522), ([48, 48], 65536)], ids=str)
+def test_scores_of_a_vocabulary(shape: list[int | str], columns: int) -> None:
+    """Columns are in bands, below each other, of which the last may be shorter."""
+    proto, x = product(shape, 48, columns), random(tuple(map(int, shape)))
+    compiled = compiled_for("webgl", proto)
+    assert_close(compiled.run({"x": x}), onnxruntime_results(proto, {"x": x}), 1e-4)
+    assert tiles_of(compiled)
+
+
+def test_what_fits_in_no_image_is_not_copied() -> None:
+    """Several matrices of a vocabulary's scores, and one whose rows vary."""
+    proto, x = product([3, 8, 48], 48, 50257), random((3, 8, 48))
+    compiled = compiled_for("webgl", proto)
+    assert_close(compiled.run({"x": x}), onnxruntime_results(proto, {"x": x}), 1e-4)
+    assert not tiles_of(compiled)
+    proto = product(["rows", 48], 48, 50257)
+    varying = compiled_for("webgl", proto, dims={"rows": (1, 64)})
+    assert_close(varying.run({"x": x[0]}), onnxruntime_results(proto, {"x": x[0]}), 1e-4)
+    assert not tiles_of(varying)
+
+
 @pytest.mark.parametrize("rows", [1, 7, 64])
 def test_rows_whose_number_varies(rows: int) -> None:
     proto, x = product(["rows", 300], 300, 1001), random((rows, 300))

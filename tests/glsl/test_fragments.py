@@ -84,6 +84,8 @@ SHAPES = [
     (300, 9, 40),
     (1, 1, 4000),
     (6, 784, 6, 8),
+    (64, 10001),
+    (1, 9, 50257),
 ]
 
 
@@ -117,6 +119,14 @@ def test_rows_of_small_images_stand_side_by_side() -> None:
     assert place_image((1, 10), drawn=True) == Placement(3, 1, 1, 1)
     assert place_image((14, 14, 96)) == Placement(48, 14, 7, 7)
     assert place_image((3, 14, 14, 96), drawn=True) == Placement(48, 42, 7, 7)
+
+
+def test_channels_of_one_row_stand_in_bands_of_which_the_last_may_be_shorter() -> None:
+    assert place_image((64, 50257), drawn=True) == Placement(1576, 64, 8, 8, tall=True, bands=197)
+    assert place_image((1, 256, 30522), drawn=True) == Placement(1920, 128, 8, 8, tall=True, bands=60)
+    assert place_image((64, 50257)) is None
+    assert place_image((64, 50257), drawn=True, partly=True) is None
+    assert place_image((3, 64, 50257), drawn=True) is None
 
 
 def test_rows_that_are_more_than_a_texture_has_stand_side_by_side() -> None:
