@@ -95,8 +95,9 @@ def optional_parts(artifact: Artifact) -> Iterator[str]:
     devices = [part for part in artifact.backends if isinstance(part, DeviceArtifact)]
     if devices:
         yield from ("finite", "hasNonFinite")
-    if any(part.backend == "webgpu" for part in devices):
-        yield "buffers"  # outputs may stay on the device
+    # Outputs of compute kernels may stay on the device.
+    if any(k.declarations is None for part in devices for k in part.program.kernels):
+        yield "buffers"
     if any(part.host is not None for part in devices):
         yield "host"
     has_canaries = any(part.program.canaries for part in devices)
