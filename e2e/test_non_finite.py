@@ -15,12 +15,18 @@ from onnx import TensorProto, helper
 from playwright.sync_api import Page
 from server import Site, serve
 
-RUNS = """
+BROKEN = """
   const { breakDevice } = await import('./broken_device.js');
   const device = argument.rule ? breakDevice(argument.rule) : undefined;
   const warnings = [];
   const { warn } = console;
   console.warn = (message) => warnings.push(message);
+"""
+"""A device that is broken by a rule, where there is one, and what is warned of."""
+
+RUNS = (
+    BROKEN
+    + """
   try {
     const model = await bundle.load({ backend: argument.backend, worker: false, canaries: false, ...argument.load });
     const found = [];
@@ -37,6 +43,7 @@ RUNS = """
     device?.mend();
   }
 """
+)
 """The outcomes of runs of a device that is broken by a rule, where there is one; numbers go and come as text."""
 
 
@@ -114,12 +121,9 @@ def test_other_runs_are_no_faults(
     assert scripts(site) == (inputs[0] not in (LARGE, RIGHT))
 
 
-ON_DEVICE = """
-  const { breakDevice } = await import('./broken_device.js');
-  const device = argument.rule ? breakDevice(argument.rule) : undefined;
-  const warnings = [];
-  const { warn } = console;
-  console.warn = (message) => warnings.push(message);
+ON_DEVICE = (
+    BROKEN
+    + """
   const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
   try {
     const model = await bundle.load({ backend: 'webgpu', worker: false, canaries: false, ...argument.load });
@@ -151,6 +155,7 @@ ON_DEVICE = """
     device?.mend();
   }
 """
+)
 """Outcomes of runs whose outputs stay on the device and are destroyed at once; after each it is waited until there is a
 warning, until `info` says something, or until the device has nothing to do. A run whose input is `changed` after it is
 made again until there is a warning."""
