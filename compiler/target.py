@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from .costs import CPU_COSTS, CpuCosts, GpuCosts
 
@@ -166,7 +166,8 @@ class LayoutPolicy:
     few_channels: bool = False
     fill_halos: bool = True
     linear: bool = True
-    is_image: Callable[[tuple[int, ...], bool], bool] | None = None
+    # Keys of what is kept between builds are made of what a policy prints: of a function that is its address.
+    is_image: Callable[[tuple[int, ...], bool], bool] | None = field(default=None, repr=False)
     reads: int | None = None
     stages: Stages | None = None
     shared: Stages | None = None

@@ -258,7 +258,7 @@ def describe_records(use: RecordUse, model: str) -> Iterable[str]:
             whole = None
         gain = use.estimate() if whole is None else whole
         how = "estimated" if whole is None else "measured"
-        covered = f"{kernels} of {of} kernels" + (f" and {layers} layers" if layers else "")
+        covered = f"{kernels} of {of} kernels" + (f" and {layers} layer{'s' * (layers > 1)}" if layers else "")
         yield f"{covered} by measurements on {', '.join(devices)}; {how} {gain:.2f} of the time by default"
     refused = [f"not applied to {use.recorded.best[key].kernel}: {reason}" for key, reason in use.refused.items()]
     yield from refused[:_SHOWN]
