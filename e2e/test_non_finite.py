@@ -15,36 +15,41 @@ from onnx import TensorProto, helper
 from playwright.sync_api import Page
 from server import Site, serve
 
-BROKEN = """
-  const { breakDevice } = await import('./broken_device.js');
-  const device = argument.rule ? breakDevice(argument.rule) : undefined;
-  const warnings = [];
-  const { warn } = console;
-  console.warn = (message) => warnings.push(message);
-"""
-"""A device that is broken by a rule, where there is one, and what is warned of."""
 
-RUNS = (
-    BROKEN
-    + """
-  try {
-    const model = await bundle.load({ backend: argument.backend, worker: false, canaries: false, ...argument.load });
-    const found = [];
+def script_of(backend: str, runs: str) -> str:
+    """Loads the model on `backend`, an expression, of a device that is broken by a rule, where there is one; {found,
+    info, warnings} of statements that put something into `found` for each of the inputs."""
+    return f"""
+      const {{ breakDevice }} = await import('./broken_device.js');
+      const device = argument.rule ? breakDevice(argument.rule) : undefined;
+      const warnings = [];
+      const {{ warn }} = console;
+      console.warn = (message) => warnings.push(message);
+      try {{
+        const model = await bundle.load({{ backend: {backend}, worker: false, canaries: false, ...argument.load }});
+        const found = [];
+        {runs}
+        const info = model.info();
+        await model.dispose();
+        return {{ found, info, warnings }};
+      }} finally {{
+        console.warn = warn;
+        device?.mend();
+      }}
+    """
+
+
+RUNS = script_of(
+    "argument.backend",
+    """
     for (const x of argument.inputs) {
       const run = model.run({ x: Float32Array.from(x, Number) });
       const shown = (y) => [...y].map(String);
       found.push(await outcome(run.then((all) => Object.values(all).map(shown))));
     }
-    const info = model.info();
-    await model.dispose();
-    return { found, info, warnings };
-  } finally {
-    console.warn = warn;
-    device?.mend();
-  }
-"""
+    """,
 )
-"""The outcomes of runs of a device that is broken by a rule, where there is one; numbers go and come as text."""
+"""The outcomes of runs; numbers go and come as text."""
 
 
 @pytest.fixture(scope="module")
@@ -121,13 +126,10 @@ def test_other_runs_are_no_faults(
     assert scripts(site) == (inputs[0] not in (LARGE, RIGHT))
 
 
-ON_DEVICE = (
-    BROKEN
-    + """
-  const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
-  try {
-    const model = await bundle.load({ backend: 'webgpu', worker: false, canaries: false, ...argument.load });
-    const found = [];
+ON_DEVICE = script_of(
+    "'webgpu'",
+    """
+    const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
     for (const [x, until] of argument.inputs) {
       const ends = performance.now() + 20000;
       const waits = () => performance.now() < ends && !(until === 'told' ? model.info().verified : warnings.length);
@@ -147,14 +149,7 @@ ON_DEVICE = (
       while ((until === 'warned' || until === 'told') && waits()) await settled();
       found.push(run);
     }
-    const info = model.info();
-    await model.dispose();
-    return { found, info, warnings };
-  } finally {
-    console.warn = warn;
-    device?.mend();
-  }
-"""
+    """,
 )
 """Outcomes of runs whose outputs stay on the device and are destroyed at once; after each it is waited until there is a
 warning, until `info` says something, or until the device has nothing to do. A run whose input is `changed` after it is

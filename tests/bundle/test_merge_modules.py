@@ -209,7 +209,7 @@ def test_the_runtime_itself(tmp_path: Path) -> None:
 
 
 def test_a_worker_imports_no_script_later() -> None:
-    """Bundlers make one script of a worker's, and vite before version 8 refuses to make several."""
+    """Bundlers emit a worker as one chunk, and vite before version 8 rejects code splitting there."""
     made = merge_modules(read_runtime())
     waiting = [name for name in made if name.startswith("worker_")]
     assert len(waiting) == 3
