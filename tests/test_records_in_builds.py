@@ -221,6 +221,15 @@ def test_a_long_list_of_refused_records_is_cut() -> None:
     ]
 
 
+@pytest.mark.parametrize(("layers", "said"), [(0, ""), (1, " and 1 layer"), (2, " and 2 layers")])
+def test_layers_are_counted(layers: int, said: str) -> None:
+    keys = ["kernel-0", *(f"layer-{i}" for i in range(layers))]
+    best = {key: Best({}, 0.5, 1.0, ("A",), "conv", {"net.onnx": 0.5}) for key in keys}
+    use = RecordUse(RecordedChoices(best), dict.fromkeys(best))
+    (line,) = describe_records(use, "net.onnx")
+    assert line == f"1 of 1 kernels{said} by measurements on A; measured 0.50 of the time by default"
+
+
 def test_an_estimate_where_the_whole_was_measured_on_another_model(path: Path, tmp_path: Path) -> None:
     task = task_of(path, "wasm", "matmul")
     records = plant(tmp_path / "r", record_of(task, "wasm", other_candidate(task, "wasm"), model="other.onnx", ms=0.7))
