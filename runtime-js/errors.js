@@ -94,14 +94,10 @@ const builtins = { TypeError, RangeError };
  * @returns {PlainError}
  */
 export function packError(error) {
-  const { name, message, code, file } = /** @type {ModelError} */ (
+  const { name, message, code, file, faults } = /** @type {PlainError} */ (
     error instanceof Error ? error : new Error(String(error))
   );
-  // <canaries>
-  const { faults } = /** @type {PlainError} */ (error);
-  if (faults) return { name, message, code, faults };
-  // </canaries>
-  return { name, message, code, ...(file !== undefined && { file }) };
+  return { name, message, code, file, faults };
 }
 
 /**

@@ -33,6 +33,8 @@ _HEADS = ("if", "for", "while", "switch", "catch")
 """Words before the parentheses of a statement."""
 _GLOBALS = {"POSITIVE_INFINITY": "Infinity", "NaN": "NaN"}
 """Constants of Number that are global by these names."""
+_BEHIND_OPERANDS = (".", "?.", "[", "(", "`", "**")
+"""Signs that belong to the operand before them: a unary operator before it would apply to more."""
 _RESTRICTED = ("return", "break", "continue", "throw", "yield", "async")
 """A statement ends behind these at the end of a line."""
 
@@ -55,7 +57,23 @@ def minify_scripts(parts: Parts, around: Parts = (), taken: frozenset[str] = fro
     _check_classes((*around, *parts), taken)
     found = [find_variables(source) for source, _ in parts]
     names = short_names(found, [dict(given) for _, given in parts], taken)
-    return "".join(_text(variables, own) for variables, own in zip(found, names, strict=True))
+    known = [_literals(variables, dict(given)) for variables, (_, given) in zip(found, parts, strict=True)]
+    return "".join(map(_text, found, names, known))
+
+
+def _literals(variables: Variables, given: Collection[str]) -> dict[int, int]:
+    """Constants that are a number or a string, are used once, and are not in `given`: the token of the use by that of
+    the declaration."""
+    script, found = variables.script, {}
+    for v in variables.variables:
+        if len(v.uses) == 2 and not (v.start == -1 and v.name in given):
+            i, use = v.uses
+            is_whole = script.word(i - 1) == "const" and script.text(i + 1) == "=" and script.text(i + 3) == ";"
+            is_literal = script.role(i + 2) is Role.NUMBER or script.text(i + 2)[:1] == "'"
+            has_note = any(t.note for t in script.tokens[i - 1 : i + 4])
+            if is_whole and is_literal and not has_note and script.text(use + 1) not in _BEHIND_OPERANDS:
+                found[i] = use
+    return found
 
 
 def _check_classes(parts: Parts, taken: Collection[str]) -> None:
@@ -71,15 +89,25 @@ def _check_classes(parts: Parts, taken: Collection[str]) -> None:
                 raise InternalError(f"minify_script: another script has the name of class {name}, too")
 
 
-def _text(variables: Variables, names: Mapping[int, str]) -> str:
+def _text(variables: Variables, names: Mapping[int, str], literals: Mapping[int, int]) -> str:
     script = variables.script
-    shown = [_shown(t, names.get(i)) for i, t in enumerate(script.tokens)]
+    values = {use: script.text(i + 2) for i, use in literals.items()}
+    shown = [_shown(t, values.get(i, names.get(i))) for i, t in enumerate(script.tokens)]
     for i in range(len(shown)):
         if _is_of_number(script, i):
             shown[i + 2] = _GLOBALS[shown[i + 2]]
+        if _is_undefined(script, i):
+            shown[i] = "" if script.word(i - 1) == "return" and script.text(i + 1) in (";", "}") else "void 0"
     ends = set()
     for i in range(len(shown)):
-        if is_declaration(script, i):
+        if i + 1 in literals:
+            shown[i : i + 4] = [""] * 4
+            if i - 1 in ends:  # the declaration before it ends where it did
+                shown[i - 1] = ""
+                ends.add(i + 4)
+            elif script.text(i - 1) in ("", ";", "{") or _is_block(script, i - 1):
+                shown[i + 4] = ""
+        elif is_declaration(script, i):
             # What runs assigns to no constant, and one word for both makes more equal text.
             shown[i] = "let"
             if i - 1 in ends and not script.tokens[i].note:
@@ -218,6 +246,12 @@ def _is_of_number(script: Script, i: int) -> bool:
     """Whether one of _GLOBALS begins at a token."""
     is_name = script.text(i) == "Number" and script.role(i) is Role.NAME and not script.tokens[i].newline
     return is_name and script.text(i + 1) == "." and script.text(i + 2) in _GLOBALS
+
+
+def _is_undefined(script: Script, i: int) -> bool:
+    """Whether a token is the value of that name, of which nothing is taken."""
+    is_name = script.text(i) == "undefined" and script.role(i) is Role.NAME
+    return is_name and script.text(i + 1) not in _BEHIND_OPERANDS
 
 
 def _is_empty(script: Script, i: int) -> bool:

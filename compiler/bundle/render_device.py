@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
-from math import log, prod
+from math import floor, log10, prod
 from typing import Any
 
 from ..ir.nodes import Expr, Scalar
@@ -26,6 +26,7 @@ from ..program.device_program import (
     DeviceProgram,
     HostCall,
     Launch,
+    Padding,
     ReadScalar,
     ScalarLocation,
     Step,
@@ -39,9 +40,6 @@ from .size_data import Numbers, number_scalars
 
 DIFFERENCES = ("offset", "storage", "value")
 """Columns that runtime-js/device/device_program.js adds up."""
-
-STEPS = 2
-"""Numbers of a canary are counts of such parts of its tolerance, which are shorter than decimals."""
 
 SUMS = 1e-4
 """The tolerance of most canaries, which is left out."""
@@ -216,6 +214,12 @@ def _rounded(number: int) -> int:
     return round(number, 3 - len(str(number)))
 
 
+def _to_digits(number: float, last: int) -> float:
+    """To the digit of 10^last."""
+    rounded = round(number, -last)
+    return int(rounded) if rounded.is_integer() else rounded
+
+
 def _storage(storage: Storage) -> dict[str, Any]:
     entry: dict[str, Any] = {"dtype": str(storage.dtype)}
     if (place := storage.placement) is not None:  # of four elements each
@@ -248,10 +252,7 @@ def _canary(c: Canary | None) -> dict[str, Any]:
     """Further fields of a kernel."""
     if c is None:
         return {}
-    entry: dict[str, Any] = {
-        "norm": round(log(c.norm) / c.tolerance * STEPS),
-        "sum": round(c.sum / c.norm / c.tolerance * STEPS),
-    }
+    entry: dict[str, Any] = {"checksum": _to_digits(c.checksum, floor(log10(c.tolerance * c.norm / 2)))}
     if c.tolerance != SUMS:
         entry["tolerance"] = c.tolerance
     if c.scalars:
@@ -263,8 +264,13 @@ def _canary(c: Canary | None) -> dict[str, Any]:
     if c.most is not None:
         entry["most"] = c.most
     if c.padding:
-        entry["outside"] = {p.argument: [render_dimensions(p.dimensions), list(p.limits)] for p in c.padding}
+        entry["outside"] = {p.argument: [_outside(p), list(p.limits)] for p in c.padding}
     return entry
+
+
+def _outside(padding: Padding) -> list[list[int]]:
+    """Dimensions without strides, which mean nothing there, where they are the last."""
+    return [d[:1] if len(d) == 2 else d for d in render_dimensions(padding.dimensions)]
 
 
 def _launches(program: DeviceProgram, numbers: Numbers) -> Iterator[dict[str, Any]]:

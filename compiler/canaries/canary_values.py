@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from math import copysign, inf
 
 import numpy as np
 
 from ..dtypes import BOOL, I8, U8, U32, DType
-from ..program.device_program import POSITIVE, UNIT
+from ..program.device_program import POSITIVE, UNIT, Canary
 
 Array = np.ndarray
 
@@ -20,6 +21,9 @@ PERIOD = 65521
 """After so many elements, a prime, the same ones come again, which takes a page a tenth of the time."""
 RESULT = 0
 """The number of the result among the arguments: the operand before it is 1, and so on."""
+NORMS = 2.5
+"""So many norms are added to a sum with random signs. One would cancel the sum where one element is far larger than the
+others."""
 FEW = 7
 """A mask of integers that have any value: most are indices, and operands of sums."""
 
@@ -63,9 +67,9 @@ def integer_range(dtype: DType, integers: int | None) -> tuple[int, int]:
 
 
 def canary_sums(result: Array, most: float | None = None, inside: Array | None = None) -> tuple[float, float]:
-    """The sum of the elements of a result, flat, with random signs, and the root of the sum of their squares; of those
-    that are `inside` its storage, bool of its shape. Those beyond `most` count as that. NaN where an element is no
-    number."""
+    """The sum of the elements of a result, flat, with random signs, and their norm, the root of the sum of their
+    squares; of those that are `inside` its storage, bool of its shape. Those beyond `most` count as that. NaN where an
+    element is no number."""
     values = result.astype(np.float64)
     if most is not None:
         values = values.clip(-most, most)
@@ -74,3 +78,14 @@ def canary_sums(result: Array, most: float | None = None, inside: Array | None =
         values, signs = values[inside], signs[inside]
     with np.errstate(all="ignore"):
         return float(values @ signs), float(np.sqrt(values @ values))
+
+
+def checksum_of(total: float, norm: float) -> float:
+    """One number of the two sums of a result: a factor of the result changes it, too, since it is far from zero."""
+    return total + copysign(NORMS * norm, total)
+
+
+def is_right(canary: Canary, total: float, norm: float) -> bool:
+    """Whether a result with these sums is that of a canary, within its tolerance."""
+    checksum = total + copysign(NORMS * norm, canary.checksum)
+    return abs(checksum - canary.checksum) <= canary.tolerance * norm < inf

@@ -9,7 +9,7 @@ import numpy as np
 from ..execution.arrange import arrange
 from ..execution.device import Device
 from ..program.device_program import Canary, DeviceProgram, Padding, Storage
-from .canary_values import canary_sums, canary_values
+from .canary_values import canary_sums, canary_values, is_right
 
 Array = np.ndarray
 
@@ -45,9 +45,7 @@ def check_canaries(program: DeviceProgram, device: Device) -> tuple[Canary, ...]
         device.launch(launch.kernel, numbers, canary.scalars)
         inside, count = insides[-1], prod(program.values[launch.arguments[-1]].shape)
         result = device.read(numbers[-1])[: count if inside is None else inside.size]
-        total, norm = canary_sums(result, canary.most, inside)
-        allowed = canary.tolerance * canary.norm
-        if not (abs(total - canary.sum) <= allowed and abs(norm - canary.norm) <= allowed):
+        if not is_right(canary, *canary_sums(result, canary.most, inside)):
             wrong.append(canary)
     device.close()
     return tuple(wrong)

@@ -25,7 +25,7 @@ from ..passes.store_narrow import load_wide
 from ..pipeline.lazy_kernels import describe
 from ..program.device_program import LARGE, POSITIVE, UNIT, Canary, DeviceProgram, Padding
 from ..system.cache import Cache, key_of
-from .canary_values import FEW, canary_sums, canary_values, integer_range
+from .canary_values import FEW, NORMS, canary_sums, canary_values, checksum_of, integer_range
 from .native_kernels import NativeKernels
 from .place_elements import Place, place_operand, place_result
 from .tolerances import EXACT, LOOSEST, SUMS, amplifies, base_tolerance, sums_products
@@ -143,7 +143,7 @@ class _Trial:
             others += [self._result(native, number, near) for near in moved]
         for other in others:
             s, n = canary_sums(other, most)
-            sensitivity = float(np.maximum(abs(s - total), abs(n - norm))) / norm
+            sensitivity = (abs(s - total) + NORMS * abs(n - norm)) / norm
             if not sensitivity < np.inf:
                 return "its result is not finite, as it is stored or on operands near those of a canary"
             if CONDITION * sensitivity > LOOSEST:
@@ -151,7 +151,8 @@ class _Trial:
                 return f"it amplifies rounding: its result moves by {sensitivity:.2g} of its norm, at most {limit:.3g}"
             tolerance = max(tolerance, CONDITION * sensitivity)
         tolerance = _least_wrong(norm) if tolerance == EXACT else float(f"{tolerance:.2g}")
-        return Canary(self.launch, total, norm, tolerance, self.scalars, floats, self.integers, most, self.padding)
+        checksum = checksum_of(total, norm)
+        return Canary(self.launch, checksum, norm, tolerance, self.scalars, floats, self.integers, most, self.padding)
 
     def _operand(self, number: int, floats: float) -> Array:
         place, param = self.operands[number], self.kernel.params[number]

@@ -265,14 +265,14 @@ class Canary:
 
     Its operands are filled from a seed (`canaries/canary_values.py`), in storages of their own, and so are constants;
     what is `padding` there is zero. Floats are those of `floats`, and `integers` is a mask of all integers.
-    `scalars` are passed. Of the result, elements that are no padding, `sum` has random signs, and `norm` is the root of
-    the sum of squares: a device may be off by `tolerance` times the norm. Elements beyond `most` count as that: a
-    result may have infinities, or the least float as a mask. `launch` is the number among all launches,
-    the first of its kernel.
+    `scalars` are passed. Of the result, elements that are no padding, `norm` is the root of the sum of squares, and
+    `checksum` the sum with random signs, away from zero by some norms: a device may be off by `tolerance` times the
+    norm. Elements beyond `most` count as that: a result may have infinities, or the least float
+    as a mask. `launch` is the number among all launches, the first of its kernel.
     """
 
     launch: int
-    sum: float
+    checksum: float
     norm: float
     tolerance: float
     scalars: tuple[int, ...] = ()

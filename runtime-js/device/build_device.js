@@ -65,12 +65,9 @@ export async function withDevice(state, again, task) {
       if (!state.disposed) return await task(built);
       throw new DeviceLostError('lost', 'disposed');
     } catch (error) {
-      const { disposed } = state;
-      // <canaries>
-      if (!disposed && error === state.checks?.wrong) throw error;
-      // </canaries>
+      const { disposed, checks } = state;
       // A device that cannot be had again is as lost as one that breaks down again.
-      const unavailable = state.ready && !built && error instanceof UnsupportedError;
+      const unavailable = state.ready && !built && error instanceof UnsupportedError && error !== checks?.wrong;
       if (!disposed && !unavailable && !(error instanceof DeviceLostError)) throw error;
       if (built === state.built) {
         built?.device.dispose();

@@ -62,7 +62,7 @@ export async function avoidFaults(checks, on) {
  */
 export async function checkKernels(checks, on) {
   const { device, program, plan } = on;
-  const all = program.kernels.flatMap(({ norm }, kernel) => (norm === undefined ? [] : [kernel]));
+  const all = program.kernels.flatMap(({ checksum }, kernel) => (checksum ? [kernel] : []));
   const software = isSoftware(device.adapter);
   checks.most ??= software ? SHARE * (performance.now() - checks.began) : MOST_MS;
   // Where some are known to be wrong, no other result than that of all can take the place of what is known.
@@ -192,7 +192,7 @@ const refusal = (on, all) => {
 
 /** @type {(on: On, faults: readonly KernelFault[]) => string} */
 const say = ({ plan, device, program }, faults) => {
-  const [first, ...others] = faults.map(({ kernel: name, nodes }) => describe(program, 0, { name, nodes }));
-  const more = others.length ? ` and ${others.length} more` : '';
-  return `${plan.backend} gives wrong results on this adapter (${device.adapter}), by ${first}${more}`;
+  const { kernel: name, nodes } = at(faults, 0);
+  const more = faults.length > 1 ? ` and ${faults.length - 1} more` : '';
+  return `${plan.backend} gives wrong results on this adapter (${device.adapter}), by ${describe(program, 0, { name, nodes })}${more}`;
 };

@@ -52,9 +52,8 @@ import { unpackSource } from './unpack_source.js';
 /**
  * @typedef {object} Canary A kernel's first launch, on operands made of a seed, and what the build found of its result, that of the last
  *   argument: Canary of compiler/program/device_program.py.
- * @property {number} [norm] of kernels that have one: its natural logarithm, in halves of the tolerance
- * @property {number} [sum] with random signs, relative to the norm, in halves of the tolerance
- * @property {number} [tolerance] of both: by default 1e-4
+ * @property {number} [checksum] of kernels that have one: the sum with random signs, away from zero by some norms, roots of the sum of squares
+ * @property {number} [tolerance] relative to the norm: by default 1e-4
  * @property {number[]} [sizes] that are passed as scalars
  * @property {number} [floats] 0.5: around 1; else their bound, by default 1
  * @property {number} [integers] a mask of their bits

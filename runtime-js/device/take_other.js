@@ -44,9 +44,7 @@ async function take({ plan, program }, kernel) {
   const one = at(program.kernels, kernel);
   // <subgroups>
   if (one.subgroups) {
-    delete one.subgroups;
-    one.taken = 'without-subgroups';
-    return one.taken;
+    return Object.assign(one, { subgroups: undefined, taken: 'without-subgroups' }).taken;
   }
   // </subgroups>
   const files = watchDownloads({ ...plan, signal: undefined }); // after the load, too, whose signal may be aborted
@@ -62,7 +60,7 @@ async function take({ plan, program }, kernel) {
       one.reference = program.references.get(kernel);
       if (one.reference) {
         one.taken = 'host';
-        delete one.norm; // what the GPU computes matters no more
+        delete one.checksum; // what the GPU computes matters no more
         return one.taken;
       }
     }

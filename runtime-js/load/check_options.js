@@ -62,10 +62,10 @@ export function checkOptions(options, backends) {
     throw new TypeError(`restoreState: expected true or false, got ${kindOf(restoreState)}`);
   // </states>
   // <canaries>
-  const { canaries = true, onCanaries } = options;
+  const { canaries = true } = options;
   if (canaries !== 'all' && typeof canaries !== 'boolean')
     throw new TypeError(`canaries: expected true, false or 'all', got ${printed(canaries)}`);
-  checkFunction('onCanaries', onCanaries);
+  checkFunction('onCanaries', options.onCanaries);
   // </canaries>
   if (typeof timeout !== 'number' || !(timeout >= 0)) {
     throw new RangeError(`timeout: expected milliseconds from 0, got ${printed(timeout)}`);

@@ -58,9 +58,11 @@ export async function startFirst(parts, start, weights, signal) {
       reasons.delete(backend);
       const passedOver = [...reasons].map(([backend, reason]) => ({ backend, reason }));
       // <canaries>
-      const own = /** @type {import('../model.js').CanaryInfo | undefined} */ (session.facts.canaries);
-      if (failed.length)
-        session.facts.canaries = { checked: 0, skipped: 0, ...own, failed: [...failed, ...(own?.failed ?? [])] };
+      if (failed.length) {
+        const { canaries } = /** @type {{ canaries?: import('../model.js').CanaryInfo }} */ (session.facts);
+        failed.push(...(canaries?.failed ?? []));
+        session.facts.canaries = { checked: 0, skipped: 0, ...canaries, failed };
+      }
       // </canaries>
       return { ...session, facts: { backend, passedOver, ...session.facts } };
     } catch (error) {

@@ -53,15 +53,24 @@ export function needsOf({ kernels, storages }) {
 
 /** @param {State} state */
 export function createTextures(state) {
+  const { gl } = state;
+  addTextures(state);
+  const error = gl.getError();
+  checkLost(state);
+  if (error) throw new UnsupportedError('memory', `WebGL did not allocate the memory that the model needs (${error})`);
+}
+
+/**
+ * Textures for the program's storages. Whether there was memory for them the next error of the context says.
+ * @param {State} state
+ */
+export function addTextures(state) {
   const { gl, program, undo } = state;
   state.textures = program.storages.map((storage) => {
     const texture = createTexture(gl, storage.dtype, sizeOf(storage));
     undo.add(() => gl.deleteTexture(texture));
     return texture;
   });
-  const error = gl.getError();
-  checkLost(state);
-  if (error) throw new UnsupportedError('memory', `WebGL did not allocate the memory that the model needs (${error})`);
 }
 
 /** @param {State} state @param {number} value */

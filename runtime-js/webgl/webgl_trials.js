@@ -1,9 +1,9 @@
 // Launches on textures of their own.
 import { at, storageOf } from '../device/device_program.js';
 import { prepareLaunch } from './webgl_compile.js';
-import { createTexture, formatOf } from './webgl_context.js';
+import { formatOf } from './webgl_context.js';
 import { drawer } from './webgl_draw.js';
-import { checkLost, disposeState, framebufferOf, settle, sizeOf } from './webgl_state.js';
+import { addTextures, checkLost, disposeState, framebufferOf, settle, sizeOf } from './webgl_state.js';
 import { upload } from './webgl_transfer.js';
 
 /** @typedef {import('./webgl_state.js').State} State */
@@ -17,12 +17,9 @@ export async function tryLaunch(state, launch, scalars, contents) {
   /** @type {State} */
   const own = { ...state, program: { ...program, storages, values }, framebuffers: new Map(), undo: new Set() };
   try {
-    own.textures = storages.map((storage, i) => {
-      const texture = createTexture(gl, storage.dtype, sizeOf(storage));
-      own.undo.add(() => gl.deleteTexture(texture));
-      upload(gl, texture, storage.dtype, sizeOf(storage), at(contents, i));
-      return texture;
-    });
+    addTextures(own);
+    for (const [i, storage] of storages.entries())
+      upload(gl, at(own.textures, i), storage.dtype, sizeOf(storage), at(contents, i));
     drawer(own)(prepareLaunch(own, { ...launch, arguments: [...storages.keys()] }), scalars);
     checkLost(state);
     if (gl.getError()) return undefined;

@@ -10,7 +10,7 @@ import numpy as np
 import wasmtime
 from tiny_artifact import HEAP_BASE, tiny_artifact, tiny_weights
 from webnn_compile.bundle import Artifact, DeviceArtifact, HostArtifact, TensorSpec, WasmArtifact
-from webnn_compile.canaries.canary_values import canary_sums, canary_values
+from webnn_compile.canaries.canary_values import canary_sums, canary_values, checksum_of
 from webnn_compile.dtypes import DTYPES, F16, F32, I32, U32, DType
 from webnn_compile.program.device_program import (
     Canary,
@@ -139,7 +139,8 @@ def tiny_canaries(backend: str) -> tuple[Canary, ...]:
     operand = np.empty_like(a)
     operand[into_image] = a
     results = b + b, product, np.maximum(operand + b, 0)
-    return tuple(Canary(i, *canary_sums(result), 1e-6) for i, result in enumerate(results))
+    sums = (canary_sums(result) for result in results)
+    return tuple(Canary(i, checksum_of(total, norm), norm, 1e-6) for i, (total, norm) in enumerate(sums))
 
 
 image_order = np.arange(LENGTH).reshape(LENGTH // 64, 4, 4, 4).transpose(2, 0, 1, 3).reshape(-1)

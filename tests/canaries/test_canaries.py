@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from gzip import compress
+from itertools import product
 
 import numpy as np
 import onnx
@@ -14,8 +15,9 @@ from onnx_models import model, node, random
 from prepared_models import convolution
 from webnn_compile.bundle.render_device import render_device
 from webnn_compile.canaries import make_canaries
+from webnn_compile.canaries.canary_values import canary_sums, checksum_of, is_right
 from webnn_compile.errors import InputError
-from webnn_compile.program.device_program import DeviceProgram
+from webnn_compile.program.device_program import Canary, DeviceProgram
 from webnn_compile.system.cache import Cache
 from with_canaries import DRIVERS, OTHERS, checked_kernels, network, program_of, reasons, wrong_kernels
 
@@ -68,6 +70,24 @@ def test_the_largest_float_counts_as_infinity(target: str) -> None:
     (canary,) = program.canaries
     assert (canary.most, canary.norm <= 6) == (1.0, True)
     assert wrong_kernels(program) == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_off_by_more_than_the_tolerance_is_wrong(seed: int) -> None:
+    """By a factor, an element, the sign, the order or what is no number, whatever the sum with random signs is."""
+    right = np.random.default_rng(seed).uniform(-1, 1, 500).astype(np.float32)
+    total, norm = canary_sums(right)
+    canary = Canary(0, checksum_of(total, norm), norm, 1e-4)
+    for factor in (1, 1 + 2e-5, 1 - 2e-5):
+        assert is_right(canary, *canary_sums(right * factor)), factor
+    least = np.float32(3e-4 * norm)  # of an element that is off
+    wrong = [right * f for f in (1.0003, 0.9997, -1, 0, 1e30, np.inf)]
+    for place, number in product((0, 250, 499), (0, np.inf, -np.inf, np.nan, 3e38)):
+        wrong.append(np.where(np.arange(500) == place, np.float32(number), right))
+    wrong += [right[::-1], np.roll(right, 1), np.where(np.arange(500) == 7, right + least, right), right * 0 + 1]
+    for result in wrong:
+        with np.errstate(all="ignore"):
+            assert not is_right(canary, *canary_sums(result)), result[:8]
 
 
 def damaged(program: DeviceProgram, number: int, pattern: str, replacement: str) -> DeviceProgram:

@@ -8,8 +8,8 @@ const RIGHT = -1;
 
 const program = {
   kernels: [
-    { name: 'sum', flops: 1, bytes: 4, norm: 0, sum: 2e4 },
-    { name: 'sum', flops: 2, bytes: 4, norm: 0, sum: 2e4 },
+    { name: 'sum', flops: 1, bytes: 4, checksum: 3.5 },
+    { name: 'sum', flops: 2, bytes: 4, checksum: 3.5 },
   ],
   launches: [
     { name: 'sum', kernel: 0, nodes: ['Sum_0'], arguments: [0] },
@@ -39,6 +39,17 @@ test('of a kernel whose other source fails, too, there is one entry, and each re
   const failed = [again, { ...again, nodes: ['Sum_1'] }]; // another kernel, with the same name
   await assert.rejects(checkKernels(checks, on), { code: 'wrong-results', faults: failed });
   assert.deepEqual(reports.at(-1), { checked: 2, skipped: 0, failed });
+});
+
+test('what is off by more than the tolerance, of the other sign or no number is wrong', async () => {
+  const found = async (number) => {
+    const tryLaunch = async () => Float32Array.of(number).buffer;
+    const { failed } = await tryKernels({ tryLaunch }, program, [0]);
+    return failed.length === 0;
+  };
+  for (const near of [1, 1 - 2e-5, 1 + 2e-5]) assert.ok(await found(near * RIGHT), String(near));
+  for (const wrong of [-RIGHT, 1.0002 * RIGHT, 0.9998 * RIGHT, 0, Infinity, -Infinity, NaN, 3e38, -3e38, 1e-40])
+    assert.ok(!(await found(wrong)), String(wrong));
 });
 
 test('on a GPU they take 50 ms, and those that had no time come first the next time', async (t) => {
