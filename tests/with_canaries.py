@@ -68,6 +68,13 @@ def rows() -> onnx.ModelProto:
     return model(nodes, {"x": ("n", "rows", 9)}, ["y"], {"w": random((9, 9)), "axis": np.asarray([1])}, 18)
 
 
+def recurrent() -> onnx.ModelProto:
+    """A layer in both directions over a varying number of steps, of which one reads from the end."""
+    nodes = [node("GRU", ["x", "w", "r", "", "", "h"], ["y", ""], hidden_size=24, direction="bidirectional")]
+    shapes = {"w": (2, 72, 9), "r": (2, 72, 24), "h": (2, 2, 24)}
+    return model(nodes, {"x": ("n", 2, 9)}, ["y"], {name: random(shape) for name, shape in shapes.items()}, 14)
+
+
 OTHERS: dict[str, tuple[Callable[[], onnx.ModelProto], dict[str, Any]]] = {
     "float16": (network, {"precision": "f16"}),
     "constants prepared at load": (convolution, {}),
@@ -76,6 +83,7 @@ OTHERS: dict[str, tuple[Callable[[], onnx.ModelProto], dict[str, Any]]] = {
     "a decoder in float16": (small_decoder, {"precision": "f16"}),
     "quantised": (lambda: quantised("qdq-u8s8"), {}),
     "one dimension in bands of an image": (flat, {}),
+    "a recurrent layer": (recurrent, {"dims": {"n": (2, 38)}}),
     "sizes that vary": (rows, {"dims": {"n": (1, 2), "rows": (3, 90)}}),
 }
 """Models and options of their builds."""

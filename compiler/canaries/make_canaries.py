@@ -17,7 +17,7 @@ from ..ir.facts import Facts
 from ..ir.nodes import Binary, Const, Expr, For, Kernel, Scalar, Store, Var
 from ..ir.rewrite import replace_buffers, substitute, walk
 from ..ir.scalar_ops import DOTS
-from ..ir.sizes import value_of
+from ..ir.sizes import scalars_of, value_of
 from ..ir.verify import verify_kernel
 from ..passes.compute_in_halves import compute_in_floats
 from ..passes.count_work import count_work
@@ -210,14 +210,14 @@ def _trial(plan: DevicePlan, program: DeviceProgram, number: int) -> _Trial | st
         return f"too large: {elements:,} elements, at most {MOST_ELEMENTS:,}"
     if (work := count_work(naive, naive)) > MOST_WORK:
         return f"too large: {work:,} operations, at most {MOST_WORK:,}"
-    sizes = {s: _size(s, i) for i, s in enumerate(naive.scalars)}
+    sizes = _sizes(naive.scalars)
     scalars = tuple(sizes.values())
     values = [program.values[a] for a in launch.arguments]
     safe = _with_safe_integers(load_wide(compute_in_floats(naive))[0], [v.dtype for v in values])
     corner = _corner(naive, sizes)
     if safe is None:
         return "integers that it reads may lead it out of bounds"
-    if corner is None or not all(compiled.kernel.grid_of(scalars)):
+    if any(n < s.low for s, n in sizes.items()) or corner is None or not all(compiled.kernel.grid_of(scalars)):
         tried = "".join(f"; {s.name} = {n}" for s, n in sizes.items())
         return f"it computes nothing at the sizes of a canary{tried}"
     kernel, integers = safe
@@ -241,8 +241,14 @@ def _trial(plan: DevicePlan, program: DeviceProgram, number: int) -> _Trial | st
     return _Trial(kernel, number, scalars, found, result, stored, base, floats, integers, padding, key)
 
 
-def _size(s: Scalar, number: int) -> int:
-    return min(max(SIZE - 2 * number, s.low, 1), s.extent - 1)
+def _sizes(scalars: Sequence[Scalar]) -> dict[Scalar, int]:
+    """What a canary passes for each: one whose length is a size, as the number of a loop's step, is below that one."""
+    sizes = {s: min(max(SIZE - 2 * i, s.low, 1), s.extent - 1) for i, s in enumerate(scalars)}
+    for _ in scalars:  # as many times as lengths could depend on each other
+        for s in scalars:
+            if s.length is not None and all(other in sizes for other in scalars_of(s.length)):
+                sizes[s] = min(sizes[s], value_of(s.length, sizes) - 1)
+    return sizes
 
 
 def _with_safe_integers(kernel: Kernel, dtypes: Sequence[DType]) -> tuple[Kernel, int | None] | None:

@@ -19,7 +19,7 @@ from webnn_compile.canaries.canary_values import canary_sums, checksum_of, is_ri
 from webnn_compile.errors import InputError
 from webnn_compile.program.device_program import Canary, DeviceProgram
 from webnn_compile.system.cache import Cache
-from with_canaries import DRIVERS, OTHERS, checked_kernels, network, program_of, reasons, wrong_kernels
+from with_canaries import DRIVERS, OTHERS, checked_kernels, network, program_of, reasons, recurrent, wrong_kernels
 
 
 @pytest.mark.parametrize("target", DRIVERS)
@@ -39,6 +39,17 @@ def test_right_drivers_pass_on_other_models(name: str, target: str) -> None:
     used = {launch.kernel for launch in program.launches}
     assert len(used) - len(program.canaries) <= len(used) // 20
     assert wrong_kernels(program) == []
+
+
+def test_steps_are_below_their_number() -> None:
+    """A step beyond the last would read before the first row, from which each target gives something else."""
+    program = program_of(recurrent(), "webgpu", dims={"n": (2, 38)})
+    passed = [(program.kernels[program.launches[c.launch].kernel].scalars, c.scalars) for c in program.canaries]
+    steps = [dict(zip((s.name for s in scalars), numbers, strict=True)) for scalars, numbers in passed]
+    both = [numbers for numbers in steps if len(numbers) == 2]
+    assert both
+    for numbers in both:
+        assert max(n for name, n in numbers.items() if name != "n") < numbers["n"]
 
 
 def test_kernels_that_run_at_load_have_one() -> None:
