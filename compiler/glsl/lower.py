@@ -23,6 +23,7 @@ from ..passes.scale_quotients import scale_quotients
 from ..passes.share_nodes import share_nodes
 from ..passes.unroll_loops import unroll_loops
 from ..passes.vectorize_loops import vectorize_loops
+from ..passes.whole_quotients import whole_quotients
 from ..system.run_passes import Observer, ignore, run_passes
 
 
@@ -109,6 +110,7 @@ FRAGMENT_PASSES: tuple[Callable[[Kernel], Kernel], ...] = (
     share_nodes,
     fetch_texels,
     divide_indices,
+    whole_quotients,
     scale_quotients,
     round_clamped,
     legalise_floats,

@@ -25,6 +25,7 @@ from ..passes.share_nodes import share_nodes
 from ..passes.store_narrow import saturate_halves
 from ..passes.unroll_loops import unroll_loops
 from ..passes.vectorize_loops import vectorize_loops
+from ..passes.whole_quotients import whole_quotients
 from ..system.run_passes import Observer, ignore, run_passes
 from ..target import LANES
 
@@ -47,6 +48,7 @@ _OTHERS: tuple[Pass, ...] = (
     share_nodes,
     group_vectors,
     divide_indices,
+    whole_quotients,
     round_clamped,
     legalise_floats,
     saturate_halves,

@@ -42,6 +42,7 @@ from webnn_compile.passes.saturate_casts import saturate_casts
 from webnn_compile.passes.scale_quotients import scale_quotients
 from webnn_compile.passes.select_guarded import select_guarded
 from webnn_compile.passes.share_nodes import share_nodes
+from webnn_compile.passes.whole_quotients import whole_quotients
 
 I = Var("i", 8)
 X, Y, N = Buffer("x", (8,), F32), Buffer("y", (8,), F32), Buffer("n", (8,), I32)
@@ -222,6 +223,43 @@ def test_divisors_have_reciprocals() -> None:
     for plain in (Binary("/", Const(1.0, F32), divisor), Load(X, (I,)) / 3.0, Load(X, (I,)) / Unary("sqrt", divisor)):
         kernel = kernel_of(For(I, Store(Y, (I,), plain)), X, Y)
         assert scale_quotients(kernel) is kernel
+
+
+@pytest.mark.parametrize("op", ["floor", "ceil", "trunc", "cast"])
+@pytest.mark.parametrize("divisor", [3.0, -7.0, 2.5, None])
+def test_whole_quotients_are_exact(op: str, divisor: float | None) -> None:
+    """A division that is off by two units in the last place gives what an exact one does, for whole numbers."""
+    divisors = np.array([7, -7, 3, 255, 7, 0, np.inf, 2.5], np.float32)
+    values = np.array([-84, 84, 27, -1020, 85, 1, 2, np.nan], np.float32)
+    out, other = Buffer("out", (8,), I32 if op == "cast" else F32), Buffer("d", (8,), F32)
+    quotient = Binary("/", Load(X, (I,)), Load(other, (I,)) if divisor is None else Const(divisor, F32))
+    rounded = Cast(I32, quotient) if op == "cast" else Unary(op, quotient)
+    operands = (X, other) if divisor is None else (X,)
+    kernel = kernel_of(For(I, Store(out, (I,), rounded)), *operands, out)
+    after = whole_quotients(kernel)
+    if divisor == 2.5:  # products of others are rounded
+        assert after is kernel
+        return
+    given = [values, divisors] if divisor is None else [values]
+    finite = np.isfinite(values) & (np.isfinite(divisors) & (divisors != 0) if divisor is None else True)
+    right = run_kernel(kernel, given)[0]
+    np.testing.assert_array_equal(run_kernel(after, given)[0][finite], right[finite])
+    for error in (1 + 2.0**-22, 1 - 2.0**-22):
+        found, before = (run_kernel(_with_error(k, error), given)[0][finite] for k in (after, kernel))
+        np.testing.assert_array_equal(found, right[finite])
+        assert (before != right[finite]).any() == (op in ("floor", "ceil") or error < 1)
+
+
+def _with_error(kernel: Kernel, factor: float) -> Kernel:
+    """The kernel on a device whose quotients are off by a factor."""
+
+    def rule(n: object) -> Expr | None:
+        match n:
+            case Binary("/", _, _):
+                return Binary("*", n, Const(factor, F32))
+        return None
+
+    return replace(kernel, body=rewrite(kernel.body, rule))
 
 
 @pytest.mark.parametrize("dtype", [I32, U32])
