@@ -25,6 +25,10 @@ that do not cancel doubles them at every link, and costs more than a copy."""
 QUICK = 64
 """Nodes of an element's expression that takes less time than a launch, which is tens of microseconds."""
 
+EPILOGUE_NODES = 160
+"""Nodes of a map's expression after a reduction beyond which nothing more is inlined into it: a tile has its code once
+for each of its registers. Activations have 20 to 50, a bias by positions in attention 90."""
+
 EXTREMES = 2
 """Times that a maximum may read what is only moved: `merge_extremes` makes a minimum of it, too."""
 
@@ -134,6 +138,8 @@ def _may_inline(
         if ExprSize(size, max(now.depth, depth)).is_too_large:
             return False
         epilogue = epilogues.get(user)
+        if epilogue is not None and not user.is_reduction and size > EPILOGUE_NODES:
+            return False
         if flow.has_too_many_reads({t, user} if epilogue is None else {t, *epilogue.members}, inlined):
             return False
     return bool(users)
