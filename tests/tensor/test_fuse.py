@@ -248,6 +248,22 @@ def test_a_long_chain_is_cut_into_kernels_of_bounded_size(length: int) -> None:
     assert all(sum(1 for _ in walk(g.body)) <= BODY_LIMIT for g in found)
 
 
+@pytest.mark.parametrize("links", [1, 2, 6])
+def test_a_tile_computes_a_short_chain_of_assignments_alone(links: int) -> None:
+    """Each register of the product's tile would have the code of a longer one."""
+    nodes = [node("MatMul", ["x", "w"], ["m"]), node("Exp", ["v"], ["e"])]
+    names = ["start", *(f"s{k}" for k in range(links))]
+    for k, (before, after) in enumerate(zip(names, names[1:], strict=False)):
+        nodes.append(node("ScatterElements", [before, f"i{k}", "e"], [after], axis=1))
+    nodes.append(node("Mul", ["m", names[-1]], ["y"]))
+    constants = {"w": random((24, 32)), "start": random((2, 8, 32))}
+    constants |= {f"i{k}": np.full((2, 1, 32), k, np.int64) for k in range(links)}
+    proto = model(nodes, {"x": [2, 8, 24], "v": [2, 1, 32]}, ["y"], constants, 18)
+    product = next(kernel for kernel in ops(proto) if "MatMul" in kernel)
+    assert ("ScatterElements" in product) == (links < 4)
+    check_model(proto)
+
+
 def test_activations_that_read_twice_do_not_grow_without_bound() -> None:
     """x * relu6(x + 3) reads its operand twice: fused without a limit, ten of them would have a thousand nodes."""
     nodes = []

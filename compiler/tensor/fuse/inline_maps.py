@@ -25,7 +25,7 @@ that do not cancel doubles them at every link, and costs more than a copy."""
 QUICK = 64
 """Nodes of an element's expression that takes less time than a launch, which is tens of microseconds."""
 
-EPILOGUE_NODES = 160
+EPILOGUE_NODES = 96
 """Nodes of a map's expression after a reduction beyond which nothing more is inlined into it: a tile has its code once
 for each of its registers. Activations have 20 to 50, a bias by positions in attention 90."""
 
