@@ -242,7 +242,7 @@ def _trial(plan: DevicePlan, program: DeviceProgram, number: int) -> _Trial | st
 
 
 def _sizes(scalars: Sequence[Scalar]) -> dict[Scalar, int]:
-    """What a canary passes for each: one whose length is a size, as the number of a loop's step, is below that one."""
+    """Numbers that a canary passes: a scalar whose length is a size, as the number of a loop's step, is below it."""
     sizes = {s: min(max(SIZE - 2 * i, s.low, 1), s.extent - 1) for i, s in enumerate(scalars)}
     for _ in scalars:  # as many times as lengths could depend on each other
         for s in scalars:
