@@ -18,32 +18,12 @@ from ...ir.sizes import Size, capacity, divides, number, product
 from ...tensor import Tensor, compute, constant, reduce
 from ...tensor.computed_sizes import computed_size
 from ...tensor.structure import loop
+from ..reductions.running import running
 
 
 def within(index: ExprLike, n: Size) -> Expr:
     """The nearest index of a dimension of `n`; 0 where it has none."""
     return maximum(minimum(index if isinstance(index, Expr) else Const(index), number(n) - 1), 0)
-
-
-def prefix_sums(name: str, counts: Tensor) -> Tensor:
-    """The sums of the elements of an int32 vector up to each, itself included. Of n elements in log n steps, in each of
-    which the sums of pieces become those of pieces twice as long (Hillis and Steele, 1986)."""
-    steps = max(capacity(counts.shape[0]) - 1, 0).bit_length()
-    if not steps:
-        return counts
-    lengths = _table(f"{name}.lengths", [1 << s for s in range(steps)])
-
-    def double(t: Scalar, carried: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
-        (sums,) = carried
-
-        def body(i: Expr) -> Expr:
-            length = lengths.read((t,))
-            return sums.read((i,)) + sums.read((maximum(i - length, 0),), length <= i, 0)
-
-        return [compute(f"{name}.sums", sums.shape, (sums, lengths), body)], []
-
-    (result,), _ = loop(name, steps, [counts], double)
-    return result
 
 
 def count_of(name: str, sums: Tensor) -> Scalar:
@@ -78,7 +58,7 @@ def places(name: str, sums: Tensor, count: Size) -> Tensor:
 def chosen(name: str, mask: Tensor) -> tuple[Scalar, Tensor]:
     """How many elements of a bool vector are true, and where they are, in order: int32."""
     ones = compute(f"{name}.ones", mask.shape, (mask,), lambda i: mask.read((i,)).cast(I32))
-    sums = prefix_sums(f"{name}.sums", ones)
+    sums = running(f"{name}.sums", "sum", ones, 0)
     count = count_of(name, sums)
     return count, places(f"{name}.places", sums, count)
 
