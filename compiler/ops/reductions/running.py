@@ -1,87 +1,107 @@
 """Running sums and products: each element of a line is combined with all before it.
 
-A short line is a triangle: each result is a reduction of its own, all at once. A longer one is cut into blocks, of which
-each is a triangle; the totals of the blocks have running sums by the same means, and each element is combined with that
-of the blocks before its own. So n elements take about 33 n operations, and two kernels more for each factor of 32.
-Results are combinations of elements up to their own and of nothing else: an infinity or NaN reaches only those after it.
+A short line is a triangle: each result is a reduction of its own, all at once. A longer one is cut into blocks, of
+which each is a triangle; the totals of the blocks have running sums by the same means, and each element is combined
+with that of the blocks before its own. So n elements take about 33 n operations, and two kernels more for each factor
+of 32. Results are combinations of elements up to their own and of nothing else: infinities and NaN reach only those
+after them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from typing import TypeVar
 
-from ...ir.construct import binary, select
+from ...ir.construct import select
 from ...ir.nodes import Const, Expr
 from ...ir.reduction import COMBINE, neutral
-from ...ir.sizes import capacity, ceiling, number
+from ...ir.sizes import capacity, ceiling, divides, number
 from ...tensor import Tensor, compute
 from .reduce_axes import reduce_over
 
-BLOCK = 32
+T = TypeVar("T")
+
+BLOCKS = (32, 48, 64, 40, 56)
+"""Lengths of blocks. The first that divides a line has no rest; else it is the first."""
 
 LONGEST = 64
+"""Elements of a triangle: as many loads of one invocation take about as long as the two kernels more of blocks, and a
+processor needs the time for few lines only."""
 
 
 def running(name: str, op: str, t: Tensor, axis: int, *, exclusive: bool = False, reverse: bool = False) -> Tensor:
-    if capacity(t.shape[axis]) <= LONGEST:
-        return _triangle(name, op, t, axis, exclusive, reverse)
-    return _in_blocks(name, op, t, axis, exclusive, reverse)
+    """The `op`, sum or prod, of all elements of `t` up to each along `axis`, itself included unless `exclusive`; from
+    the end on where `reverse`."""
+    if capacity(t.shape[axis]) > LONGEST:
+        return _in_blocks(name, op, t, axis, exclusive, reverse)
+    return _triangle(name, op, t, axis, exclusive, reverse)
 
 
-def _triangle(name: str, op: str, t: Tensor, axis: int, exclusive: bool, reverse: bool) -> Tensor:
-    start = neutral(COMBINE[op], t.dtype).value
+def _triangle(
+    name: str, op: str, t: Tensor, axis: int, exclusive: bool, reverse: bool, *, in_lanes: bool = False
+) -> Tensor:
+    """Each result is a reduction over the line. `in_lanes`: of all elements, those that do not count as neutral ones,
+    since a guard that differs from lane to lane takes the lanes away."""
+    nothing = neutral(COMBINE[op], t.dtype)
 
     def body(*axes: Expr) -> Expr:
         here = axes[axis]
 
         def element(other: Expr) -> Expr:
-            first, second = (here, other) if reverse else (other, here)
-            counted = first < second if exclusive else first <= second
-            return t.read([other if d == axis else a for d, a in enumerate(axes)], counted, start)
+            counted = _counts(other, here, exclusive, reverse)
+            place = [other if d == axis else a for d, a in enumerate(axes)]
+            return select(counted, t.read(place), nothing) if in_lanes else t.read(place, counted, nothing.value)
 
         return reduce_over(op, (t.shape[axis],), element)
 
     return compute(name, t.shape, (t,), body)
 
 
+def _counts(other: Expr, here: Expr, exclusive: bool, reverse: bool) -> Expr:
+    """Whether the result at `here` has the element at `other`."""
+    first, second = (here, other) if reverse else (other, here)
+    return first < second if exclusive else first <= second
+
+
 def _in_blocks(name: str, op: str, t: Tensor, axis: int, exclusive: bool, reverse: bool) -> Tensor:
     n = t.shape[axis]
-    blocks = ceiling(n, BLOCK)
+    length = next((b for b in BLOCKS if divides(b, n)), BLOCKS[0])
+    blocks = ceiling(n, length)
     nothing = neutral(COMBINE[op], t.dtype)
 
-    def at(index: Sequence[Expr], *places: Expr) -> list[Expr]:
+    def at(index: Sequence[T], *places: T) -> list[T]:
         """An index with other places along the axis."""
         return [*index[:axis], *places, *index[len(index) - (t.rank - axis - 1) :]]
 
-    def body(*index: Expr) -> Expr:
+    def triangle(*index: Expr) -> Expr:
         block, here = index[axis], index[axis + 1]
 
         def element(other: Expr) -> Expr:
-            place = block * BLOCK + other
-            # A condition on a value, since a guard that differs from lane to lane takes the lanes away.
-            counted = here <= other if reverse else other <= here
-            return select(counted, t.read(at(index, place), place < n, nothing.value), nothing)
+            place = block * length + other
+            value = t.read(at(index, place), place < n, nothing.value)
+            return select(_counts(other, here, False, reverse), value, nothing)
 
-        return reduce_over(op, (BLOCK,), element)
+        return reduce_over(op, (length,), element)
 
-    inside = compute(f"{name}.blocks", at(t.shape, blocks, BLOCK), (t,), body)
-    last = Const(0 if reverse else BLOCK - 1)
+    inside = compute(f"{name}.blocks", at(t.shape, blocks, length), (t,), triangle)
+    last = Const(0 if reverse else length - 1)
     totals = compute(f"{name}.totals", at(t.shape, blocks), (inside,), lambda *i: inside.read(at(i, i[axis], last)))
-    sums = running(f"{name}.sums", op, totals, axis, exclusive=True, reverse=reverse)
+    of_totals = _in_blocks if capacity(blocks) > LONGEST else partial(_triangle, in_lanes=True)
+    sums = of_totals(f"{name}.sums", op, totals, axis, True, reverse)
 
     def inclusive(*index: Expr) -> Expr:
-        i = index[axis]
-        block = i // BLOCK
-        return binary(COMBINE[op], inside.read(at(index, block, i % BLOCK)), sums.read(at(index, block)))
+        block, here = index[axis] // length, index[axis] % length
+        own, before = inside.read(at(index, block, here)), sums.read(at(index, block))
+        return before + own if op == "sum" else before * own
 
     if not exclusive:
         return compute(name, t.shape, (inside, sums), inclusive)
     every = compute(f"{name}.inclusive", t.shape, (inside, sums), inclusive)
 
-    def before(*index: Expr) -> Expr:
-        i = index[axis]
-        other = i + 1 if reverse else i - 1
+    def shifted(*index: Expr) -> Expr:
+        other = index[axis] + (1 if reverse else -1)
         there = other < number(n) if reverse else other >= 0
         return every.read(at(index, other), there, nothing.value)
 
-    return compute(name, t.shape, (every,), before)
+    return compute(name, t.shape, (every,), shifted)

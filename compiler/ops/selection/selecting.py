@@ -21,16 +21,9 @@ from ..call import Call
 from ..movement.gather import to_int32
 from ..reductions.running import running
 from ..unravel import unravel, unravel_within
-from .ordering import (
-    MOST_SORTED,
-    Keys,
-    chosen,
-    count_of,
-    first_in_order,
-    places,
-    sorted_order,
-    within,
-)
+from .keys import Keys, within
+from .ordering import MOST_SORTED, first_in_order, sorted_order
+from .places import chosen, count_of, places
 
 
 def _nonzero(call: Call) -> Tensor:
