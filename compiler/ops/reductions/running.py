@@ -10,6 +10,7 @@ after them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -41,7 +42,7 @@ def running(name: str, op: str, t: Tensor, axis: int, *, exclusive: bool = False
 def _triangle(
     name: str, op: str, t: Tensor, axis: int, exclusive: bool, reverse: bool, *, in_lanes: bool = False
 ) -> Tensor:
-    """Each result is a reduction over the line. `in_lanes`: of all elements, those that do not count as neutral ones,
+    """A reduction over the line for each result. `in_lanes`: of all elements, those that do not count as neutral ones,
     since a guard that differs from lane to lane takes the lanes away."""
     nothing = neutral(COMBINE[op], t.dtype)
 
@@ -65,6 +66,8 @@ def _counts(other: Expr, here: Expr, exclusive: bool, reverse: bool) -> Expr:
 
 
 def _in_blocks(name: str, op: str, t: Tensor, axis: int, exclusive: bool, reverse: bool) -> Tensor:
+    """Triangles of blocks, each combined with the totals of those before it. A result without its own element is that
+    at the place before: a difference would be NaN behind an infinity."""
     n = t.shape[axis]
     length = next((b for b in BLOCKS if divides(b, n)), BLOCKS[0])
     blocks = ceiling(n, length)
@@ -84,11 +87,12 @@ def _in_blocks(name: str, op: str, t: Tensor, axis: int, exclusive: bool, revers
 
         return reduce_over(op, (length,), element)
 
-    inside = compute(f"{name}.blocks", at(t.shape, blocks, length), (t,), triangle)
+    # Parts of a sum may be larger than the sum: they are not stored in float16.
+    inside = replace(compute(f"{name}.blocks", at(t.shape, blocks, length), (t,), triangle), exact=True)
     last = Const(0 if reverse else length - 1)
     totals = compute(f"{name}.totals", at(t.shape, blocks), (inside,), lambda *i: inside.read(at(i, i[axis], last)))
     of_totals = _in_blocks if capacity(blocks) > LONGEST else partial(_triangle, in_lanes=True)
-    sums = of_totals(f"{name}.sums", op, totals, axis, True, reverse)
+    sums = replace(of_totals(f"{name}.sums", op, totals, axis, True, reverse), exact=True)
 
     def inclusive(*index: Expr) -> Expr:
         block, here = index[axis] // length, index[axis] % length

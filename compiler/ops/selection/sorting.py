@@ -117,8 +117,7 @@ def select_first(name: str, keys: Keys, count: Size, order: Callable[[str, Keys]
     `order` finds of them alone."""
     n, lines = keys.n, keys.lines
     of_line = _falling(f"{name}.keys", keys)
-    least = threshold(f"{name}.threshold", of_line, None, number(count))
-
+    least = threshold(f"{name}.threshold", of_line, count)
     taken = _taken(f"{name}.taken", of_line, least, count)
     found = places(f"{name}.places", taken, count)
 

@@ -3,8 +3,9 @@
 It is drawn by the Gumbel-max trick: of the logits, each with a number of Gumbel's distribution added, the largest is at
 a token by its probability. So one pass over the vocabulary draws, of random numbers that are equal on all targets.
 
-What top_k and top_p leave are the logits from a threshold on (`threshold.py`). It is an int32, the largest key
-(`sort_key`) of which the logits that are as large are enough.
+What top_k and top_p leave are the logits from a threshold on. It is an int32, the largest key (`sort_key`) of which the
+logits that are as large are enough, and found by its digits, four bits in a pass: exact for any number of them, in
+eight passes, where sorting takes as many as the square of a logarithm.
 """
 
 from __future__ import annotations
@@ -13,19 +14,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import nan
 
+import numpy as np
+
 from ...dtypes import F16, F32, I32, I64, U8, U32, lowest
 from ...ir.construct import maximum, minimum, select, unary
-from ...ir.nodes import Const, Expr
+from ...ir.nodes import Const, Expr, Scalar
 from ...ir.sizes import Size
 from ...ir.sort_key import sort_key
-from ...tensor import Tensor, compute, reduce
-from ...tensor.structure import branch
+from ...tensor import Tensor, compute, constant, reduce
+from ...tensor.structure import branch, loop
 from ..call import Call
 from ..elementwise.pcg import exponential, pcg
 from ..reductions.reduction import place_of_extreme
 from .keys import Keys, within
 from .ordering import first_in_order
-from .threshold import threshold
 
 TEMPERATURE, TOP_P, MIN_P, PENALTY = range(4)
 """Places in `options`, float32 [4]."""
@@ -34,6 +36,9 @@ TOP_K, SEED, POSITION = range(3)
 """Places in `counts`, int32 [3]."""
 
 LEAST_TEMPERATURE, MOST_TEMPERATURE = 1e-20, 1e20
+
+BITS = 4
+"""Digits of a threshold: with 3 or 2 a pass is shorter, and there are more."""
 
 
 def _mark_tokens(call: Call) -> Tensor:
@@ -133,7 +138,7 @@ def _drawn(name: str, scores: Tensor, options: Tensor, counts: Tensor, by_count:
     outside = [keys, counts, options, logs, largest]
 
     wanted = compute(f"{name}.top_k", (), (counts,), lambda: minimum(maximum(counts[TOP_K,], 1), n))
-    some = threshold(f"{name}.some", keys, None, wanted[()], (wanted,))
+    some = _threshold(f"{name}.some", keys, None, wanted)
     all_of = compute(f"{name}.all", (1,), (), lambda _: Const(lowest(I32)))
     (of_count,) = branch(f"{name}.by_count", by_count, [some], [all_of], outside)
 
@@ -143,7 +148,7 @@ def _drawn(name: str, scores: Tensor, options: Tensor, counts: Tensor, by_count:
     weights = _floats(f"{name}.weights", (n,), (keys, logs, of_count), weight)
     total = compute(f"{name}.total", (), (weights,), lambda: reduce("sum", (n,), lambda i: weights[i]))
     share = _floats(f"{name}.share", (), (total, options), lambda: total[()] * options[TOP_P,])
-    nucleus = threshold(f"{name}.nucleus", keys, weights, share[()], (share,))
+    nucleus = _threshold(f"{name}.nucleus", keys, weights, share)
     (of_mass,) = branch(f"{name}.by_mass", by_mass, [nucleus], [of_count], [*outside, of_count])
 
     def raced(i: Expr) -> Expr:
@@ -156,6 +161,34 @@ def _drawn(name: str, scores: Tensor, options: Tensor, counts: Tensor, by_count:
 
     reads = (keys, logs, counts, options, of_count, of_mass, largest)
     return place_of_extreme(name, "max", _floats(f"{name}.race", (n,), reads, raced), 0, keepdims=True)
+
+
+def _threshold(name: str, keys: Tensor, weights: Tensor | None, wanted: Tensor) -> Tensor:
+    """The largest int32 [1] of which the keys that are as large have `wanted` weights in sum, 1 for each without
+    `weights`."""
+    (n,) = keys.shape
+    shifts = range(32 - BITS, -1, -BITS)
+    units = constant(f"{name}.units", np.array([1 << shift for shift in shifts], np.int32))
+    start = compute(f"{name}.start", (1,), (), lambda _: Const(lowest(I32)))
+    reads = (keys,) if weights is None else (keys, weights)
+
+    def decide(t: Scalar, carried: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        (least,) = carried
+
+        def mass(digit: Expr) -> Expr:
+            bound = least[0] + digit * units[t,]
+            return reduce("sum", (n,), lambda i: select(keys[i] >= bound, 1 if weights is None else weights[i], 0))
+
+        masses = compute(f"{name}.masses", (1 << BITS,), (least, units, *reads), mass)
+
+        def largest_enough(_: Expr) -> Expr:
+            return reduce("max", masses.shape, lambda digit: select(masses[digit] >= wanted[()], digit, 0))
+
+        digit = compute(f"{name}.digit", (1,), (masses, wanted), largest_enough)
+        return [compute(f"{name}.least", (1,), (least, digit, units), lambda i: least[i] + digit[i] * units[t,])], []
+
+    (result,), _ = loop(name, len(shifts), [start], decide)
+    return result
 
 
 OPERATORS: dict[str, Callable[[Call], Tensor | tuple[Tensor, ...]]] = {
