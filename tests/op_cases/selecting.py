@@ -45,6 +45,7 @@ def _suppression(
 
 
 _TIES = np.asarray([[2, 1, 2, 1, 2], [3, 3, 3, 3, 3]], np.float32)
+_SPECIAL = np.resize(np.asarray([1, np.nan, -0.0, -np.inf, 0, np.inf, -1, 1e-40], np.float32), (2, 403))
 _FEW, _MANY = ints(3), ints(100)
 _HALF, _LEAST = np.asarray([0.3], np.float32), np.asarray([0.4], np.float32)
 
@@ -89,6 +90,18 @@ CASES = [
     _top_k("int64", _a.integers(-99, 99, 3, 9), 4),
     _top_k("int64-known", _a.integers(-99, 99, 3, 9), 4, known=True, largest=0),
     _top_k("uint8", _a.integers(0, 255, 7, dtype="uint8"), 3, known=True),
+    _top_k("all-of-many", _a.normal(2, 67), 67, known=True, largest=0),
+    _top_k("selected", _a.normal(2, 403), 21, known=True),
+    _top_k("selected-smallest", _a.normal(403), 40, known=True, largest=0),
+    _top_k("selected-first-axis", _a.normal(411, 3), 25, known=True, axis=0),
+    _top_k("selected-ties", _a.integers(0, 4, 2, 419).astype(np.float32), 150, known=True),
+    _top_k("selected-all-equal", np.full((2, 401), -2.5, np.float32), 33, known=True, largest=0),
+    *(
+        _top_k(f"selected-special{'-smallest' * (1 - largest)}", _SPECIAL, 90, known=True, largest=largest)
+        for largest in (0, 1)
+    ),
+    _top_k("selected-int64", _a.integers(-(2**40), 2**40, 2, 405), 30, known=True),
+    _top_k("selected-uint8", _a.integers(0, 255, 2, 407, dtype="uint8"), 30, known=True, largest=0),
     Case("topk-opset-7", "TopK", (_a.normal(3, 8),), {"k": 3}, 7, outputs=2),
     _unique("flat", _a.integers(0, 5, 3, 4).astype(np.float32)),
     _unique("by-appearance", _a.integers(0, 5, 13).astype(np.float32), sorted=0),

@@ -17,7 +17,7 @@ from ..movement.gather import gathered
 from ..movement.joining import joined
 from ..movement.reshaping import reshaped
 from ..reductions.reduce_axes import reduce_axes, reduce_over, without
-from ..selection.ordering import within
+from ..selection.keys import within
 
 NUMBERS = (F32, F64, I64, I32)
 """The element types of features."""

@@ -16,7 +16,7 @@ from ..elementwise.activation import sigmoid
 from ..reductions.reduce_axes import reduce_axes
 from ..reductions.reduction import place_of_extreme
 from ..reductions.softmax import softmax_of
-from ..selection.ordering import within
+from ..selection.keys import within
 
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 """In the order of their numbers in TreeEnsemble."""

@@ -14,7 +14,7 @@ from ...tensor import Tensor, compute, constant
 from ...tensor.structure import loop
 from ..call import Call
 from ..reductions.reduce_axes import reduce_over
-from ..selection.ordering import within
+from ..selection.keys import within
 from .features import features, float_type, rows_of_floats
 from .forest import Forest, base_values, read_ensemble, read_forest
 from .scores import TRANSFORMS, highest_label, labelled, labels_of, one_of_two, transform_of, transformed

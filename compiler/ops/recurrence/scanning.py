@@ -1,4 +1,4 @@
-"""Running sums and products: each element is a reduction over those up to it."""
+"""Running sums and products along an axis."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ...tensor import Tensor, compute
 from ..axes import one_axis
 from ..call import Call
 from ..movement.gather import to_int32
-from ..reductions.reduce_axes import reduce_over
+from ..reductions.running import running
 
 
-def _running(op: str, neutral: int) -> Callable[[Call], Tensor]:
+def _running(op: str) -> Callable[[Call], Tensor]:
     """With exclusive=1 the element itself is left out; with reverse=1 it runs from the end."""
 
     def operator(call: Call) -> Tensor:
@@ -21,17 +21,7 @@ def _running(op: str, neutral: int) -> Callable[[Call], Tensor]:
         exclusive, reverse = call.checked_flag("exclusive"), call.checked_flag("reverse")
 
         def along(name: str, axis: int) -> Tensor:
-            def body(*axes: Expr) -> Expr:
-                here = axes[axis]
-
-                def element(other: Expr) -> Expr:
-                    first, second = (here, other) if reverse else (other, here)
-                    counted = first < second if exclusive else first <= second
-                    return t.read([other if d == axis else a for d, a in enumerate(axes)], counted, neutral)
-
-                return reduce_over(op, (t.shape[axis],), element)
-
-            return compute(name, t.shape, (t,), body)
+            return running(name, op, t, axis, exclusive=exclusive, reverse=reverse)
 
         axis_input = call.input(1)
         if axis_input.data is not None:
@@ -58,6 +48,6 @@ def _running(op: str, neutral: int) -> Callable[[Call], Tensor]:
 
 
 OPERATORS = {
-    "CumProd": _running("prod", 1),
-    "CumSum": _running("sum", 0),
+    "CumProd": _running("prod"),
+    "CumSum": _running("sum"),
 }

@@ -10,7 +10,7 @@ from ...ir.nodes import Const, Expr, Scalar
 from ...tensor import Tensor, compute, reduce
 from ...tensor.structure import loop
 from ..call import Call
-from .ordering import within
+from .keys import within
 
 AT_ONCE = 8
 """So many boxes are chosen before it is asked whether any is left, for which a GPU has to be waited for."""

@@ -19,18 +19,11 @@ from ...tensor.structure import loop
 from ..axes import one_axis
 from ..call import Call
 from ..movement.gather import to_int32
+from ..reductions.running import running
 from ..unravel import unravel, unravel_within
-from .ordering import (
-    MOST_SORTED,
-    Keys,
-    chosen,
-    count_of,
-    first_in_order,
-    places,
-    prefix_sums,
-    sorted_order,
-    within,
-)
+from .keys import Keys, within
+from .ordering import MOST_SORTED, first_in_order, sorted_order
+from .places import chosen, count_of, places
 
 
 def _nonzero(call: Call) -> Tensor:
@@ -206,7 +199,7 @@ class _Groups:
             return (i.eq(0) | keys.of((), within(here, n)).ne(keys.of((), within(before, n)))).cast(I32)
 
         marks = compute(f"{name}.begins", (n,), (order, *keys.reads), begins)
-        sums = prefix_sums(f"{name}.groups", marks)
+        sums = running(f"{name}.groups", "sum", marks, 0)
         count = count_of(name, sums)
         starts = places(f"{name}.starts", sums, count)
         firsts = compute(
@@ -237,7 +230,7 @@ class _Groups:
             (place, firsts),
             lambda i: firsts.read((within(place.read((i,)), self.count),)).eq(i).cast(I32),
         )
-        sums = prefix_sums(f"{name}.appeared", is_first)
+        sums = running(f"{name}.appeared", "sum", is_first, 0)
         appears = places(f"{name}.appearing", sums, self.count)
 
         def first_of(i: Expr) -> Expr:

@@ -26,7 +26,8 @@ from ...tensor.structure import branch, loop
 from ..call import Call
 from ..elementwise.pcg import exponential, pcg
 from ..reductions.reduction import place_of_extreme
-from .ordering import Keys, first_in_order, within
+from .keys import Keys, within
+from .ordering import first_in_order
 
 TEMPERATURE, TOP_P, MIN_P, PENALTY = range(4)
 """Places in `options`, float32 [4]."""
