@@ -37,8 +37,10 @@ def with_bounds(t: Tensor) -> Tensor:
 
     Of a chain of tensors within one operator each is bounded for the one that reads it, twice: hence the memo.
     """
-    if t.dtype.is_float or t.dtype == BOOL or t.body is None or t.elements is not None:
+    if t.dtype.is_float or t.body is None or t.elements is not None:
         return t
+    if t.dtype == BOOL:
+        return replace(t, bounds=Bounds((1, 1))) if t.body == Const(True, BOOL) else t
     ranges = Facts({r.buffer: span_of(r) for r in t.reads if not r.dtype.is_float})
     span = _range(t.body, ranges)
     if t.is_dynamic or t.buffer.size > MOST_ELEMENTS:
