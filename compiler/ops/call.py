@@ -213,7 +213,7 @@ class Call:
             return self.ints(index, what)
         elements = self.known_sizes(index)
         if elements is None:
-            return self._bounded(index, what, None if t.bounds is None else t.bounds.elements)
+            return self._bounded(index, what, None if t.bounds is None or t.dtype.is_float else t.bounds.elements)
         return elements
 
     def counts(self, index: int, what: str) -> tuple[Size, ...] | None:
@@ -254,7 +254,7 @@ class Call:
         sizes = self.known_sizes(index)
         if sizes is not None:
             return sizes[0] if sizes else None
-        bounds = self.input(index).bounds
+        bounds = None if self.input(index).dtype.is_float else self.input(index).bounds
         bounded = None if bounds is None else bounds.counts if count else bounds.elements
         return bounded[0] if bounded else None
 
