@@ -112,12 +112,12 @@ class Builder:
                 f"{draft.op} (node {name!r}): output {len(tensors)} is not supported; remove it from the model"
             )
         named = [t for t, o in zip(tensors, outputs, strict=False) if o]
-        sizes = defined.sizes
-        if all(depends_only_on_constants(t, sizes) for t in named) and self._may_fold(named, draft.reads):
+        measured = defined.sizes
+        if all(depends_only_on_constants(t, measured) for t in named) and self._may_fold(named, draft.reads):
             if self._memory is not None:
                 self._memory.reserve(sum(map(_bytes, named)), f"{draft.op} (node {name!r}): its result")
             read = {v: data for v in draft.reads if (data := self.constant_of(v)) is not None}
-            elements = zip(outputs, evaluate_folded(draft, tensors, outputs, read, sizes), strict=False)
+            elements = zip(outputs, evaluate_folded(draft, tensors, outputs, read, measured), strict=False)
             values = tuple(None if data is None else self.constant(o, data) for o, data in elements)
             if may_prepare(named) and not any(t.is_dynamic for t in named):
                 self.computed_by(replace(draft, outputs=values))

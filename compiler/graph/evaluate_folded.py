@@ -22,8 +22,9 @@ def evaluate_folded(
     node: Node, tensors: Sequence[Tensor], named: Sequence[str], constants: Mapping[Value, Array], sizes: Sizes
 ) -> list[Array | None]:
     """The elements of `tensors`, those of `node`, where a name says that they are read, given the constants that it
-    reads, and the `sizes` of their shapes. Of float16 they are computed in float32, as on every target, and rounded once: a sum of squares may exceed
-    float16 where its root does not. Random numbers are drawn as their type has them."""
+    reads, and the `sizes` of their shapes. Of float16 they are computed in float32, as on every target, and rounded
+    once: a sum of squares may exceed float16 where its root does not. Random numbers are drawn as their type has
+    them."""
     halves = any(v.dtype == F16 for v in node.reads) or any(t.dtype == F16 for t in tensors)
     if halves and node.op not in RANDOM and not node.regions and all(v in constants for v in node.reads):
         wide = {v: replace(v, dtype=F32) if v.dtype == F16 else v for v in node.reads}

@@ -126,8 +126,8 @@ class Facts(MachineFacts):
                 hi = min(hi, high[1], most_by_relaxing(most, self._by_atoms))
             if low is not None:
                 lo = max(lo, low[0], -most_by_relaxing(least.scale(-1), self._by_atoms))
-            for low, high in _by_joined_quotients(form):
-                lo, hi = max(lo, low), min(hi, high)
+            for joined in _by_joined_quotients(form):
+                lo, hi = max(lo, joined[0]), min(hi, joined[1])
         elif len(form.terms) > 1 and any(may_relax(atom) for atom, _ in form.terms):
             lo = max(lo, -most_by_relaxing(form.scale(-1), self._by_atoms))
             hi = min(hi, most_by_relaxing(form, self._by_atoms))

@@ -64,6 +64,8 @@ def rounded(op: str, e: Size, dtype: DType) -> Size | None:
     """`op` is floor, ceil, trunc, or round, which rounds a half to the even integer; neg is exact. None where it is not
     known."""
     n, d = parts(e)
+    if d == 1 and op in ("floor", "ceil", "trunc", "round"):
+        return e
     match op:
         case "neg":
             return quotient(size(0 - n), d)
@@ -73,13 +75,11 @@ def rounded(op: str, e: Size, dtype: DType) -> Size | None:
             return ceiling(n, d)
         case "trunc":
             return size(divided(larger(n, 0), d) + ceiling(smaller(n, 0), d))
-        case "round" if d > 1 and _fits(size(n * 2), dtype):
+        case "round" if _fits(size(n * 2), dtype):
             nearest = divided(size(n * 2 + d), 2 * d)
             apart = size(number(size(n * 2 + d)) % (2 * d))
             is_tie = size(1 - smaller(apart, 1))
             return size(nearest - number(is_tie) * size(number(nearest) % 2))
-        case "round":
-            return e if d == 1 else None
     return None
 
 
@@ -135,4 +135,3 @@ def _fits(n: Size, dtype: DType) -> bool:
 def is_zero(e: Size) -> bool | None:
     """Whether an element is 0; None where that differs."""
     return equal(parts(e)[0], 0)
-
