@@ -37,7 +37,7 @@ def parts(e: Size) -> tuple[Size, int]:
     """n and d of an element n / d."""
     match e:
         case Binary("/", Cast(_, n), Const(d, _)):
-            return n, int(d)
+            return int(n.value) if isinstance(n, Const) else n, int(d)
     return e, 1
 
 

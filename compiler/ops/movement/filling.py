@@ -86,12 +86,7 @@ def _range_of_run(call: Call) -> Tensor:
     if count is None:
         unknown = [i for i in range(3) if inputs[i].data is None and call.element(i) is None]
         index = unknown[0] if unknown else 1
-        advice = (
-            ", or in the model by Min or Clip"
-            if dtype.is_int
-            else "; in floating point only sums, products and "
-            "quotients of sizes and numbers are followed that are exact"
-        )
+        advice = ", or in the model by Min or Clip" if dtype.is_int else ""
         raise call.not_known(index, ("start", "limit", "delta")[index], advice)
     return compute(call.name, (count,), inputs, lambda i: start + i.cast(dtype) * delta)
 

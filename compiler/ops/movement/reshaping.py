@@ -99,6 +99,12 @@ def _reshape(call: Call) -> Tensor:
 def _misfit(call: Call, t: Tensor, sizes: Sequence[Size]) -> Exception:
     if call.known_sizes(1) is None:
         return call.not_known(1, "shape")
+    if not all(isinstance(n, int) for n in (*t.shape, *sizes)):
+        return call.unsupported(
+            f"{shown(t.shape)} cannot become {shown(sizes)} in every run",
+            "fix a size by --dim NAME=NUMBER, or give what it is a multiple of by --dim NAME=LEAST..MOST,multiple=NUMBER"
+            ", or check the input shapes (--shape)",
+        )
     return call.unsupported(
         f"{shown(t.shape)} cannot become {shown(sizes)}", "check the input shapes (--shape), or export the model again"
     )
