@@ -203,13 +203,10 @@ def unevaluated(tensors: Sequence[Tensor]) -> list[Tensor]:
     return list(reached)
 
 
-def depends_only_on_constants(tensor: Tensor, sizes: Sizes = NO_SIZES) -> bool:
-    """Whether no placeholder is read, and no scalar occurs but what `sizes` has from such tensors, so that
-    `evaluate(tensor, sizes=sizes)` needs no feeds."""
+def depends_only_on_constants(tensor: Tensor) -> bool:
+    """Whether no placeholder is read and no scalar occurs, so that `evaluate(tensor)` needs no feeds."""
     if tensor.data is not None:
         return True
-    if tensor.body is None or not all(depends_only_on_constants(t, sizes) for t in tensor.reads):
+    if tensor.body is None or not all(depends_only_on_constants(t) for t in tensor.reads):
         return False
-    lengths = (v.length for v in tensor.axes if v.length is not None)
-    sources = [sizes.source(s) for s in scalars_of(tensor.body, *lengths)]
-    return all(t is not None and depends_only_on_constants(t, sizes) for t in sources)
+    return not tensor.is_dynamic and not scalars_of(tensor.body)

@@ -102,8 +102,8 @@ def _misfit(call: Call, t: Tensor, sizes: Sequence[Size]) -> Exception:
     if not all(isinstance(n, int) for n in (*t.shape, *sizes)):
         return call.unsupported(
             f"{shown(t.shape)} cannot become {shown(sizes)} in every run",
-            "fix a size by --dim NAME=NUMBER, or give what it is a multiple of by --dim NAME=LEAST..MOST,multiple=NUMBER"
-            ", or check the input shapes (--shape)",
+            "fix a size by --dim NAME=NUMBER, say by --dim NAME=LEAST..MOST,multiple=NUMBER what it is a multiple of, "
+            "or check the input shapes (--shape)",
         )
     return call.unsupported(
         f"{shown(t.shape)} cannot become {shown(sizes)}", "check the input shapes (--shape), or export the model again"
