@@ -58,7 +58,8 @@ class CustomOperator:
         except MemoryError:
             raise
         except NotKnownError as error:
-            raise NotKnownError(f"{error} ({self._raised_at(error)})", error.value) from None
+            raised_at = self._raised_at(error)
+            raise NotKnownError(f"{error} ({raised_at})", error.value, f"{error.of_sizes} ({raised_at})") from None
         except UnsupportedError as error:
             raise UnsupportedError(f"{error} ({self._raised_at(error)})") from None
         except Exception as error:

@@ -20,7 +20,7 @@ from ..ir.reduction import Reduce
 from ..ir.sizes import Size, capacities
 from ..ops import OperatorFn
 from ..program.dimensions import Dimension
-from ..system.limits import FOLD_BYTES, FOLD_STEPS, CompileMemory, check_elements
+from ..system.limits import FOLD_BYTES, FOLD_ELEMENTS, FOLD_STEPS, CompileMemory, check_elements
 from ..tensor import Tensor
 from ..tensor.computed_sizes import NONE
 from ..tensor.computed_sizes import definition as definition_of
@@ -112,13 +112,14 @@ class Builder:
                 f"{draft.op} (node {name!r}): output {len(tensors)} is not supported; remove it from the model"
             )
         named = [t for t, o in zip(tensors, outputs, strict=False) if o]
-        if all(depends_only_on_constants(t) for t in named) and self._may_fold(named, draft.reads):
+        known = all(map(depends_only_on_constants, named)) or self._has_known_sizes(draft, named)
+        if known and self._may_fold(named, draft.reads):
             if self._memory is not None:
                 self._memory.reserve(sum(map(_bytes, named)), f"{draft.op} (node {name!r}): its result")
             read = {v: data for v in draft.reads if (data := self.constant_of(v)) is not None}
-            elements = zip(outputs, evaluate_folded(draft, tensors, outputs, read), strict=False)
+            elements = zip(outputs, evaluate_folded(draft, tensors, outputs, read, defined.sizes), strict=False)
             values = tuple(None if data is None else self.constant(o, data) for o, data in elements)
-            if may_prepare(named):
+            if may_prepare(named) and not any(t.is_dynamic for t in named):
                 self.computed_by(replace(draft, outputs=values))
             return values
         numbers = [t.elements is not None and all(isinstance(e, int) for e in t.elements) for t in tensors]
@@ -160,6 +161,13 @@ class Builder:
             if grows(data, share) or widened or node.op in DEQUANTIZE:
                 self._folded[v] = replace(node, outputs=tuple(o if o is v else None for o in node.outputs))
                 self._shipped[v] = share
+
+    def _has_known_sizes(self, node: Node, tensors: Sequence[Tensor]) -> bool:
+        """Whether a few constants alone decide the sizes of `tensors`, those of a node: as NonZero's elements do."""
+        constants = [self.constant_of(v) for v in node.reads]
+        if not constants or node.regions or not any(t.is_dynamic for t in tensors):
+            return False
+        return all(data is not None and data.size <= FOLD_ELEMENTS for data in constants)
 
     def _may_fold(self, tensors: Sequence[Tensor], inputs: Sequence[Value]) -> bool:
         """Whether the elements of `tensors`, which depend on constants alone, are few enough to be known now."""

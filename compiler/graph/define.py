@@ -94,7 +94,7 @@ def define(
     # A result that another one reads stays the same object.
     operands = [tensors[v] for v in node.reads]
     fixed = _inner(results, operands) if len(results) > 1 else set()
-    if any(t.elements is not None or t.is_dynamic for t in operands):
+    if any(t.elements is not None or t.is_dynamic or (t.dtype.is_float and t.bounds is not None) for t in operands):
         results = tuple(t if t in fixed else with_known_elements(t) for t in results)
     results = tuple(t if t in fixed else with_bounds(t) for t in results)
     for t in results:

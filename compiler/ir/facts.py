@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from ..dtypes import I32
-from .affine import Affine, affine, divide_terms
+from .affine import Affine, affine, divide_terms, multiply
 from .conditions import conjuncts, consequences, divided, nonnegative, tightened
 from .identities import divide_by_size
 from .intervals import Range, binary_range, by_sum, of_unknown, union
@@ -118,14 +118,16 @@ class Facts(MachineFacts):
         if interval is None:
             return None
         lo, hi = interval
-        if depends_on_length(form, range_of):
+        if depends_on_length(form, range_of_sum):
             # A dynamic loop's variable is at most its length - 1: scalars of the length may cancel others.
-            least, most = ends(form, range_of)
+            least, most = ends(form, range_of_sum)
             low, high = self.sum(least), self.sum(most)
             if high is not None:
                 hi = min(hi, high[1], most_by_relaxing(most, self._by_atoms))
             if low is not None:
                 lo = max(lo, low[0], -most_by_relaxing(least.scale(-1), self._by_atoms))
+            for joined in _by_joined_quotients(form):
+                lo, hi = max(lo, joined[0]), min(hi, joined[1])
         elif len(form.terms) > 1 and any(may_relax(atom) for atom, _ in form.terms):
             lo = max(lo, -most_by_relaxing(form.scale(-1), self._by_atoms))
             hi = min(hi, most_by_relaxing(form, self._by_atoms))
@@ -239,13 +241,31 @@ def range_of(e: Expr) -> Range | None:
     return EVERYWHERE._whole(e)
 
 
+def _by_joined_quotients(form: Affine) -> Iterator[Range]:
+    """Intervals of r + x // n and of r - x // n, for a product of sizes n, by the lengths of loops that r and x have in
+    common: they are (r * n + x) // n and -((x - r * n) // n)."""
+    for atom, c in form.terms if len(form.terms) > 1 else ():
+        if abs(c) != 1 or not isinstance(atom, Binary) or atom.op != "//" or isinstance(atom.b, Const):
+            continue
+        divisor, rest = affine(atom.b), form.without(atom).scale(c)
+        span = range_of_sum(divisor) if len(divisor.terms) == 1 and not divisor.constant else None
+        whole = multiply(rest, divisor) if span is not None and span[0] > 0 else None
+        if whole is None or not depends_on_length(rest, range_of_sum):
+            continue
+        low, high = (
+            range_of_sum(divide_by_size("//", end, divisor)) for end in ends(whole + affine(atom.a), range_of_sum)
+        )
+        if low is not None and high is not None:
+            yield (low[0], high[1]) if c > 0 else (-high[1], -low[0])
+
+
 def _by_length_of_dividend(atom: Expr, r: Range) -> Range:
     """The interval of an atom, of at most `r`, where that is a quotient by a size, which may be a factor of the lengths
     of loops: n // b is less than a for each n < a * b."""
     match atom:
         case Binary("//", a, b) if not isinstance(b, Const):
             form = affine(a)
-            if depends_on_length(form, range_of):
-                low, high = (range_of_sum(divide_by_size("//", end, affine(b))) for end in ends(form, range_of))
+            if depends_on_length(form, range_of_sum):
+                low, high = (range_of_sum(divide_by_size("//", end, affine(b))) for end in ends(form, range_of_sum))
                 return r if low is None or high is None else (max(r[0], low[0]), min(r[1], high[1]))
     return r

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from math import gcd
 from typing import TypeVar
 
-from .affine import Affine, affine, divide_terms, merge
+from .affine import Affine, affine, divide_terms, merge, multiply
 from .memo import memo
 from .nodes import Binary, Const, Expr
 from .products import is_size
@@ -18,7 +18,11 @@ T = TypeVar("T", Affine, int)
 def join(terms: dict[Expr, int], constant: int) -> Affine:
     """The sum, where the first two terms that an identity of JOINS matches are one."""
     for atom, k in terms.items():
-        if not (isinstance(atom, Binary) and atom.op == "%" and isinstance(atom.b, Const)):
+        if not (isinstance(atom, Binary) and atom.op == "%"):
+            continue
+        if not isinstance(atom.b, Const):
+            if is_size(atom.b) and (whole := _with_multiple(terms, atom, k)) is not None:
+                return whole + Affine((), constant)
             continue
         divisor = int(atom.b.value)
         if is_size(atom) and (rounded := _without_remainder(terms, atom, k, divisor)) is not None:
@@ -37,6 +41,24 @@ def join(terms: dict[Expr, int], constant: int) -> Affine:
                 joined = joined.scale(k)
                 return merge([*rest, *joined.terms], constant + joined.constant)
     return Affine(tuple(terms.items()), constant)
+
+
+def _with_multiple(terms: dict[Expr, int], atom: Binary, k: int) -> Affine | None:
+    """r + k * ((q + x // n) * n) + k * (x % n)   ->   r + k * (q * n + x), for a size n"""
+    for partner, c in terms.items():
+        if not (c == k and isinstance(partner, Binary) and partner.op == "*"):
+            continue
+        for a, b in ((partner.a, partner.b), (partner.b, partner.a)):
+            quotient = Binary("//", atom.a, atom.b)
+            if b != atom.b or (times := affine(a)).coefficient(quotient) != 1:
+                continue
+            size, others = affine(b), times.without(quotient)
+            multiple = multiply(others, size) if others.terms else size.scale(others.constant)
+            if multiple is not None:
+                rest = [(t, m) for t, m in terms.items() if t not in (atom, partner)]
+                joined = (multiple + affine(atom.a)).scale(k)
+                return merge([*rest, *joined.terms], joined.constant)
+    return None
 
 
 def _without_remainder(terms: dict[Expr, int], atom: Binary, k: int, divisor: int) -> Affine | None:

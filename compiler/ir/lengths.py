@@ -3,15 +3,16 @@ sizes, which are replaced by forms that others may cancel."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeGuard
 
-from .affine import Affine, affine
+from .affine import Affine, affine, merge, multiply
 from .intervals import Range
 from .nodes import Binary, Const, Expr, Scalar, Var
-from .products import factors, is_size
+from .products import factors, is_size, product
 
-Interval = Callable[[Expr], Range | None]
-"""The interval of a size."""
+Interval = Callable[[Affine], Range | None]
+"""The interval of a form."""
 
 
 def depends_on_length(form: Affine, interval: Interval) -> bool:
@@ -36,6 +37,8 @@ def _end(form: Affine, sign: int, interval: Interval) -> Affine:
         return any(not used.isdisjoint(factors(atom) or ()) for other, used in uses.items() if other is not atom)
 
     first = [atom for atom in ends if not is_used(atom)] or list(ends)
+    if (joint := _joint_end(form, first, sign, interval)) is not None:
+        return _end(joint, sign, interval)
     result = form
     for atom in first:
         c = form.coefficient(atom)
@@ -43,6 +46,32 @@ def _end(form: Affine, sign: int, interval: Interval) -> Affine:
         if c * sign > 0:
             result += ends[atom].scale(c)
     return _end(result, sign, interval)
+
+
+def _joint_end(form: Affine, atoms: Sequence[Expr], sign: int, interval: Interval) -> Affine | None:
+    """The end of a form by one loop's variable v in `atoms`, of which some terms grow and others shrink with it: those
+    are v times a sum of one sign, as i * n - i is i * (n - 1). None where there is no such variable."""
+    if len({c > 0 for _, c in form.terms}) < 2:
+        return None
+    for v in dict.fromkeys(f for atom in atoms for f in factors(atom) or () if _is_loop(f)):
+        terms = [(list(factors(atom) or ()), c) for atom, c in form.terms]
+        times = [(parts, c) for parts, c in terms if v in parts]
+        if len({c > 0 for _, c in times}) < 2 or any(parts.count(v) > 1 for parts, _ in times):
+            continue
+        for parts, _ in times:
+            parts.remove(v)
+        growth = merge([(product(tuple(p)), c) for p, c in times if p], sum(c for p, c in times if not p))
+        span = interval(growth)
+        if span is None or span[0] < 0 < span[1]:
+            continue
+        rest = Affine(tuple((a, c) for a, c in form.terms if v not in (factors(a) or ())), form.constant)
+        if (span[0] >= 0) != (sign > 0):
+            return rest
+        last = _last(v)
+        end = multiply(growth, last) if last.terms else growth.scale(last.constant)
+        if end is not None:
+            return rest + end
+    return None
 
 
 def _end_of(atom: Expr, interval: Interval) -> Affine | None:
@@ -53,16 +82,21 @@ def _end_of(atom: Expr, interval: Interval) -> Affine | None:
     if not isinstance(atom, Binary) or atom.op != "*":
         return None
     parts = factors(atom) or ()
-    loops = [p for p in parts if isinstance(p, Var) and (p.length is not None or not isinstance(p, Scalar))]
+    loops = [p for p in parts if _is_loop(p)]
     sizes = [p for p in parts if p not in loops]
     if not loops or not (sizes or any(v.length is not None for v in loops)):
         return None
-    if any((interval(n) or (-1, 0))[0] < 0 for n in sizes):
+    if any((interval(affine(n)) or (-1, 0))[0] < 0 for n in sizes):
         return None
-    product: Expr = Const(1)
+    last: Expr = Const(1)
     for factor in (*sizes, *(_last(v).to_expr() for v in loops)):
-        product = Binary("*", product, factor)
-    return affine(product)
+        last = Binary("*", last, factor)
+    return affine(last)
+
+
+def _is_loop(factor: Expr) -> TypeGuard[Var]:
+    """Whether a factor of an atom is the variable of a loop, and no size."""
+    return isinstance(factor, Var) and (factor.length is not None or not isinstance(factor, Scalar))
 
 
 def _last(v: Var) -> Affine:

@@ -42,11 +42,13 @@ def operator_name(domain: str, op_type: str) -> str:
 
 
 class NotKnownError(UnsupportedError):
-    """An operand that decides a shape is computed at run time: `value` is its name."""
+    """An operand that decides a shape is computed at run time: `value` is its name. `of_sizes` is the message where it
+    is computed from sizes alone, which importers know."""
 
-    def __init__(self, message: str, value: str) -> None:
+    def __init__(self, message: str, value: str, of_sizes: str) -> None:
         super().__init__(message)
         self.value = value
+        self.of_sizes = of_sizes
 
 
 class SizesDifferError(UnsupportedError):
@@ -203,7 +205,12 @@ class Call:
             f"make {t.name!r} a constant, or the inputs that decide it, by --fix NAME=VALUE, or bound a size among "
             f"them by --dim NAME=LEAST..MOST{otherwise}",
         )
-        return NotKnownError(str(error), t.name)
+        of_sizes = self.unsupported(
+            f"its input '{what}' is computed from sizes that vary, by arithmetic that is followed in integers, and in "
+            "floating point where it is exact",
+            "fix these sizes by --dim NAME=NUMBER, or compute them in integers in the model",
+        )
+        return NotKnownError(str(error), t.name, str(of_sizes))
 
     def sizes(self, index: int, what: str) -> tuple[Size, ...] | None:
         """Like `ints`, where the elements may also be known as sizes, by arithmetic on shapes, or computed by a run
@@ -213,7 +220,7 @@ class Call:
             return self.ints(index, what)
         elements = self.known_sizes(index)
         if elements is None:
-            return self._bounded(index, what, None if t.bounds is None else t.bounds.elements)
+            return self._bounded(index, what, None if t.bounds is None or t.dtype.is_float else t.bounds.elements)
         return elements
 
     def counts(self, index: int, what: str) -> tuple[Size, ...] | None:
@@ -254,7 +261,7 @@ class Call:
         sizes = self.known_sizes(index)
         if sizes is not None:
             return sizes[0] if sizes else None
-        bounds = self.input(index).bounds
+        bounds = None if self.input(index).dtype.is_float else self.input(index).bounds
         bounded = None if bounds is None else bounds.counts if count else bounds.elements
         return bounded[0] if bounded else None
 

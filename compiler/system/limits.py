@@ -27,6 +27,9 @@ FOLD_BYTES = 64 * 2**20
 """A result that depends on constants alone is computed at compile time up to this size, or where it has no more
 elements than its operands; else the model computes it at run time, which costs less than a download of that size."""
 
+FOLD_ELEMENTS = 2**16
+"""Elements of a constant of which a node computes how many results it has, in loops that NumPy steps through."""
+
 FOLD_STEPS = 2**32
 """Elements evaluated for a result that is folded, those of reductions included: about a minute in NumPy."""
 

@@ -21,7 +21,7 @@ from ..ir.rewrite import substitute
 from ..ir.simplify import simplify_expr
 from ..ir.sizes import Size, larger, least, number, size
 from .computed_sizes import computed_size
-from .known_elements import Element, element_value, known_elements
+from .known_elements import Element, element_value, exact_floats, known_elements
 from .tensor import Bounds, Tensor, compute
 
 MOST_ELEMENTS = 8
@@ -31,14 +31,23 @@ MOST = 1 << 24
 """The largest number that counts as a bound."""
 
 
+_OF_FLOATS: Range = -(1 << 64), 1 << 64
+"""For an interval of floats, of which none is computed."""
+
+
 @memo
 def with_bounds(t: Tensor) -> Tensor:
-    """`t`, if it holds integers that are not known, with their bounds.
+    """`t`, if it holds integers that are not known, with their bounds; if few floats that are exact, with these.
 
     Of a chain of tensors within one operator each is bounded for the one that reads it, twice: hence the memo.
     """
-    if t.dtype.is_float or t.dtype == BOOL or t.body is None or t.elements is not None:
+    if t.body is None or t.elements is not None:
         return t
+    if t.dtype.is_float:
+        exact = None if t.is_dynamic or t.buffer.size > MOST_ELEMENTS else exact_floats(t)
+        return t if exact is None else replace(t, bounds=Bounds(_OF_FLOATS, exact))
+    if t.dtype == BOOL:
+        return replace(t, bounds=Bounds((1, 1))) if t.body == Const(True, BOOL) else t
     ranges = Facts({r.buffer: span_of(r) for r in t.reads if not r.dtype.is_float})
     span = _range(t.body, ranges)
     if t.is_dynamic or t.buffer.size > MOST_ELEMENTS:

@@ -22,6 +22,7 @@ from ..ir.name_size import name_size
 from ..ir.nodes import Binary, Buffer, Cast, Const, Expr, Load, Scalar, Select, Unary, Var
 from ..ir.reduction import COMBINE, Reduce
 from ..ir.sizes import Size, divided, larger, number, size, smaller
+from .exact_floats import combined, converted, is_zero, of_float, rounded
 from .tensor import Tensor, compute, constant
 
 MOST_ELEMENTS = 64
@@ -64,6 +65,15 @@ def known_elements(t: Tensor) -> tuple[Size, ...] | None:
     return None if elements is None else tuple(int(e) if isinstance(e, bool) else e for e in elements)
 
 
+def exact_floats(t: Tensor) -> tuple[Size, ...] | None:
+    """The elements, in row-major order, of a small float tensor that are sizes, or quotients of sizes, in every run
+    (`exact_floats`); None where they are not known."""
+    if t.is_dynamic or t.buffer.size > MOST_ELEMENTS:
+        return None
+    elements = _Elements().of(t)
+    return None if elements is None else tuple(int(e) if isinstance(e, bool) else e for e in elements)
+
+
 class _Elements:
     """The known elements of tensors, each computed once."""
 
@@ -81,11 +91,12 @@ class _Elements:
         if t.is_dynamic or t.buffer.size > MOST_ELEMENTS:
             return None
         if t.data is not None:
-            with np.errstate(invalid="ignore"):  # of NaN and infinities, which are no integers
-                whole = t.data.dtype.kind != "f" or bool((t.data == t.data.astype("int64")).all())
-            return _as_dtype(tuple(int(v) for v in t.data.reshape(-1)), t.dtype) if whole else None
+            if t.dtype.is_float:
+                return _all_known([of_float(float(v)) for v in t.data.reshape(-1)])
+            return _as_dtype(tuple(int(v) for v in t.data.reshape(-1)), t.dtype)
         if t.body is None:
-            return None
+            known = t.bounds.elements if t.dtype.is_float and t.bounds is not None else None
+            return None if known is None else _all_known(known)
         operands: dict[Buffer, tuple[tuple[int, ...], tuple[Element, ...]]] = {}
         for r in t.reads:
             elements = self.of(r)
@@ -101,6 +112,11 @@ class _Elements:
         return tuple(values)
 
 
+def _all_known(elements: Sequence[Size | None]) -> tuple[Size, ...] | None:
+    known = tuple(e for e in elements if e is not None)
+    return known if len(known) == len(elements) else None
+
+
 def _as_dtype(elements: tuple[Size, ...], dtype: DType) -> tuple[Element, ...]:
     """Numbers as bools where they are."""
     return tuple(bool(e) if dtype == BOOL and isinstance(e, int) else e for e in elements)
@@ -114,9 +130,7 @@ def element_value(e: Expr, env: Mapping[Var, int], operands: Operands) -> Elemen
     """The value of an expression where loop variables are numbers; None where it is no size."""
     match e:
         case Const(value, _):
-            if isinstance(value, float):
-                return int(value) if value.is_integer() else None  # NaN and infinities are no integers
-            return value
+            return of_float(value) if isinstance(value, float) else value
         case Scalar():
             return e
         case Var():
@@ -141,19 +155,25 @@ def element_value(e: Expr, env: Mapping[Var, int], operands: Operands) -> Elemen
                 flat = flat * extent + i
             return elements[flat] if inside is True and elements is not None else None
         case Cast(dtype, a):
-            converted = element_value(a, env, operands)
-            if dtype.name == "bool" and converted is not None:
-                return _combine("!=", converted, 0)
-            return int(converted) if isinstance(converted, bool) else converted
+            element = element_value(a, env, operands)
+            if element is None or isinstance(element, bool) or dtype == BOOL:
+                return int(element) if isinstance(element, bool) and dtype != BOOL else _is_true(element)
+            return converted(dtype, element, a.dtype)
+        case Unary(op, a) if a.dtype.is_float:
+            element = element_value(a, env, operands)
+            return None if element is None or isinstance(element, bool) else rounded(op, element, a.dtype)
         case Unary("neg", a):
             return _combine("-", 0, element_value(a, env, operands))
         case Unary("not", a) if e.dtype.name == "bool":
             truth = element_value(a, env, operands)
             return not truth if isinstance(truth, bool) else None
-        case Unary("floor" | "ceil" | "round" | "trunc", a):
-            return element_value(a, env, operands)
+        case Binary(op, a, b) if a.dtype.is_float:
+            x, y = element_value(a, env, operands), element_value(b, env, operands)
+            if x is None or y is None or isinstance(x, bool) or isinstance(y, bool):
+                return None
+            return combined(op, x, y, a.dtype)
         case Binary("/", a, b):
-            return _quotient(element_value(a, env, operands), element_value(b, env, operands), exact=a.dtype.is_float)
+            return _quotient(element_value(a, env, operands), element_value(b, env, operands))
         case Binary(op, a, b):
             return _combine(op, element_value(a, env, operands), element_value(b, env, operands))
         case Select(cond, a, b):
@@ -188,11 +208,16 @@ _ARITHMETIC: Mapping[str, Callable[[Size, Size], Size]] = {
 }
 
 
-def _quotient(a: Element | None, b: Element | None, *, exact: bool) -> Size | None:
-    """The quotient of numbers that are not negative: of integers, which truncates, or an `exact` one without
-    remainder."""
+def _is_true(element: Element | None) -> bool | None:
+    """An element as a bool; None where that differs."""
+    if element is None or isinstance(element, bool):
+        return element
+    zero = is_zero(element)
+    return None if zero is None else not zero
+
+
+def _quotient(a: Element | None, b: Element | None) -> Element | None:
+    """The quotient of integers that are not negative, which truncates."""
     if a is None or b is None or not decide("<=", number(0), number(a)) or not decide("<", number(0), number(b)):
-        return None
-    if exact and _combine("%", a, b) != 0:
         return None
     return _combine("//", a, b)

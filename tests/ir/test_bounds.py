@@ -29,7 +29,9 @@ from index_expressions import (
     value,
 )
 from webnn_compile.dtypes import F32, I32
+from webnn_compile.ir.affine import affine
 from webnn_compile.ir.bounds import unproved_index
+from webnn_compile.ir.facts import range_of
 from webnn_compile.ir.nodes import Binary, Buffer, Const, Expr, Load, Var
 
 
@@ -54,6 +56,35 @@ def test_a_proof_holds_for_every_iteration(index: Expr, extent: int, guard: Expr
 @given(INDICES_OF_SIZES, st.integers(1, 12), st.one_of(st.none(), _conditions(INDICES_OF_SIZES)))
 def test_a_proof_holds_for_every_size(index: Expr, extent: int, guard: Expr | None) -> None:
     _check_proof(SIZES, index, extent, guard)
+
+
+def _sums_of_products() -> st.SearchStrategy[Expr]:
+    """Sums of loops of sizes times sizes, as the numbers of elements are, their quotients and remainders by sizes, and
+    what these come to again."""
+    atoms = st.sampled_from([A, B, STEP, ROW, I, Const(1), Const(2)])
+    terms = st.builds(lambda c, a, b: a * b * c, st.sampled_from([-2, -1, 1, 2]), atoms, atoms)
+    sums = st.lists(terms, min_size=1, max_size=3).map(lambda several: sum(several[1:], several[0]))
+    divisors = st.sampled_from([A, B, A * B, Const(3)])
+
+    def divided(x: Expr, n: Expr, other: Expr, kind: str) -> Expr:
+        quotient, rest = Binary("//", x, n), Binary("%", x, n)
+        joined = (quotient + other) * n + rest
+        return {"//": quotient, "%": rest, "+": quotient + other, "-": other - quotient, "joined": joined}[kind]
+
+    kinds = st.sampled_from(["//", "%", "+", "-", "joined"])
+    once = st.builds(divided, sums, divisors, sums, kinds)
+    return st.one_of(sums, once, st.builds(divided, once, divisors, sums, kinds))
+
+
+@settings(max_examples=300, deadline=None)
+@given(_sums_of_products())
+def test_the_interval_and_the_canonical_form_of_sums_of_products(index: Expr) -> None:
+    interval, form = range_of(index), affine(index).to_expr()
+    assert interval is not None
+    for at in iterations((I, A, B, STEP, ROW), {}):
+        exact = value(index, at)
+        assert interval[0] <= exact <= interval[1]
+        assert value(form, at) == exact
 
 
 def _check_proof(variables: Sequence[Var], index: Expr, extent: int, guard: Expr | None) -> None:
@@ -92,6 +123,9 @@ FLAT = I * 64 + T  # invocations of workgroups
         (RUN_TIME, 5, (Const(0) <= RUN_TIME) & (RUN_TIME < 5)),
         (A - 1 - STEP, 3, None),  # a sequence from its end
         (FLATTENED // B, 3, None),
+        (STEP * (B + 2) - STEP * (B + 1), 3, None),
+        (STEP * B - STEP + ROW, 6, None),
+        ((STEP * (B * 2 - 1) + ROW) // B, 5, None),
         (LEFT + 3 - A, 1, None),
         (GROWN - A - STEP, 1, Const(0) <= GROWN - A - STEP),  # what an iteration adds to a value that grows
         (GROWN, 6, None),

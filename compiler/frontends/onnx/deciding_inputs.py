@@ -65,6 +65,10 @@ class DecidingInputs:
         deciding = self._small.get(value) or frozenset()
         return [_flag(name, tensor) for name, tensor in self._inputs.items() if name in deciding]
 
+    def is_of_sizes(self, value: str) -> bool:
+        """Whether shapes alone decide `value`, and no element of an input."""
+        return self._small.get(value) == frozenset()
+
     @cached_property
     def _decisions(self) -> Mapping[str, Decision | str]:
         """Decisions by value; for a number that is an input itself, perhaps of another type, the input's name."""

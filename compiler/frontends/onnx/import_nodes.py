@@ -181,8 +181,11 @@ class Import:
         except UnsupportedError as error:
             if isinstance(error, SizesDifferError):
                 self._problems.differing.append(error.sizes)
-            flags = self.deciding_inputs.flags(error.value) if isinstance(error, NotKnownError) else []
-            self._problems.add(": ".join([str(error), *([" and ".join(flags)] if flags else [])]))
+            text, flags = str(error), []
+            if isinstance(error, NotKnownError):
+                flags = self.deciding_inputs.flags(error.value)
+                text = error.of_sizes if self.deciding_inputs.is_of_sizes(error.value) else text
+            self._problems.add(": ".join([text, *([" and ".join(flags)] if flags else [])]))
             return self._stand_ins(node)
         except WebnnCompileError:
             raise

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from ...dtypes import from_numpy
 from ...ir.construct import maximum, select
 from ...ir.nodes import Const
-from ...ir.sizes import ceiling, larger, product
+from ...ir.sizes import Size, ceiling, larger, product, size
 from ...tensor import Tensor, compute
 from ...tensor.bound_elements import bounded_size
-from ...tensor.known_elements import from_sizes
+from ...tensor.exact_floats import combined, parts
+from ...tensor.known_elements import exact_floats, from_sizes
 from ..axes import diagonal_within
 from ..call import Call
 from ..elementwise.casting import onnx_dtype
@@ -56,6 +58,8 @@ def _range(call: Call) -> Tensor:
 def _range_of_sizes(call: Call) -> Tensor:
     """A range whose length is known at run time, of numbers that are known as sizes, or whose bounds bound it."""
     dtype = call.input(0).dtype
+    if dtype.is_float:
+        return _range_of_run(call)
     start, limit, delta = (call.element(i) for i in range(3))
     if isinstance(start, int) and start >= 0 and isinstance(delta, int) and delta > 0:
         limit = call.element(1, count=True)
@@ -73,7 +77,7 @@ def _range_of_run(call: Call) -> Tensor:
     inputs = [call.input(i) for i in range(3)]
     dtype = inputs[0].dtype
     start, limit, delta = (t.read((Const(0),) * t.rank) for t in inputs)
-    count = None
+    count = None if dtype.is_int else _count_of_floats(inputs)
     if dtype.is_int:
         up = delta > 0
         distance = select(up, limit - start, start - limit)
@@ -85,6 +89,23 @@ def _range_of_run(call: Call) -> Tensor:
         advice = ", or in the model by Min or Clip" if dtype.is_int else ""
         raise call.not_known(index, ("start", "limit", "delta")[index], advice)
     return compute(call.name, (count,), inputs, lambda i: start + i.cast(dtype) * delta)
+
+
+def _count_of_floats(inputs: Sequence[Tensor]) -> Size | None:
+    """How many numbers a range of floats has where start, limit and delta are exact, and delta is a number; None where
+    they are not."""
+    dtype = inputs[0].dtype
+    start, limit, delta = (e[0] if (e := exact_floats(t)) else None for t in inputs)
+    if start is None or limit is None or delta is None:
+        return None
+    step, parts_of_one = parts(delta)
+    distance = combined("-", limit, start, dtype)
+    if distance is None or isinstance(distance, bool) or not isinstance(step, int) or step == 0:
+        return None
+    n, d = parts(distance)
+    if d & (d - 1) and abs(step) != parts_of_one:  # the distance is rounded, and would be divided
+        return None
+    return larger(ceiling(size(n * (parts_of_one if step > 0 else -parts_of_one)), d * abs(step)), 0)
 
 
 def _shape(call: Call) -> Tensor:

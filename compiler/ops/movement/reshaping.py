@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
+from functools import partial, reduce
 from math import prod
 from operator import add, or_
 
 from ...dtypes import I32
-from ...ir.construct import all_of, select
+from ...errors import BoundsError
+from ...ir.construct import all_of, maximum, minimum, select
 from ...ir.nodes import Const, Expr, expr
-from ...ir.sizes import Size, divided, divides, equal, is_one, known_less, number, product, shown
+from ...ir.sizes import Size, divided, divides, equal, is_one, known_less, larger, number, product, shown, size
 from ...tensor import Tensor, compute
 from ...tensor.bound_elements import bounded_size
 from ..axes import axes_argument, many_axes
@@ -23,20 +24,30 @@ def reshaped(name: str, t: Tensor, shape: Sequence[Size]) -> Tensor:
     """`t` in another shape of as many elements, in row-major order.
 
     Dimensions that only split, merge or stay are matched with each other, so that each keeps its own variables and
-    only merged ones need division.
+    only merged ones need division. Where sizes vary, an index may be one that no proof bounds: it is clamped, which
+    changes nothing, since the number of an element is less than there are elements.
     """
     if 0 in shape:
         return compute(name, shape, (), lambda *_: expr(0, t.dtype))
 
-    def body(*axes: Expr) -> Expr:
+    def body(*axes: Expr, clamped: bool = False) -> Expr:
         indices: list[Expr] = [Const(0)] * t.rank
         for olds, news in dimension_groups(t.shape, shape):
             linear = ravel([axes[d] for d in news], [shape[d] for d in news])
             for d, index in zip(olds, unravel(linear, [t.shape[d] for d in olds]), strict=True):
-                indices[d] = index
+                indices[d] = _clamped(index, t.shape[d]) if clamped and len(olds) > 1 else index
         return t.read(indices)
 
-    return compute(name, shape, (t,), body)
+    try:
+        return compute(name, shape, (t,), body)
+    except BoundsError:
+        if all(isinstance(n, int) for n in (*t.shape, *shape)):
+            raise
+    return compute(name, shape, (t,), partial(body, clamped=True))
+
+
+def _clamped(index: Expr, extent: Size) -> Expr:
+    return maximum(minimum(index, larger(size(extent - 1), 0)), 0)
 
 
 def dimension_groups(old: Sequence[Size], new: Sequence[Size]) -> list[tuple[list[int], list[int]]]:
@@ -88,6 +99,12 @@ def _reshape(call: Call) -> Tensor:
 def _misfit(call: Call, t: Tensor, sizes: Sequence[Size]) -> Exception:
     if call.known_sizes(1) is None:
         return call.not_known(1, "shape")
+    if not all(isinstance(n, int) for n in (*t.shape, *sizes)):
+        return call.unsupported(
+            f"{shown(t.shape)} cannot become {shown(sizes)} in every run",
+            "fix a size by --dim NAME=NUMBER, say by --dim NAME=LEAST..MOST,multiple=NUMBER what it is a multiple of, "
+            "or check the input shapes (--shape)",
+        )
     return call.unsupported(
         f"{shown(t.shape)} cannot become {shown(sizes)}", "check the input shapes (--shape), or export the model again"
     )

@@ -31,6 +31,9 @@ def _nonzero(call: Call) -> Tensor:
     t = call.input(0)
     shape = t.shape or (1,)
     whole = t.shape
+    least_of, most_of = (0, 0) if t.dtype.is_float else span_of(t)
+    if least_of > 0 or most_of < 0:  # each one, as exporters write a range of a size that varies
+        return _all_indices(call.name, shape)
 
     def is_there(i: Expr) -> Expr:
         at = unravel(i, shape)
@@ -40,13 +43,23 @@ def _nonzero(call: Call) -> Tensor:
     count, positions = chosen(call.name, mask)
 
     def body(d: Expr, k: Expr) -> Expr:
-        indices = unravel(positions.read((k,)), shape)
-        result = indices[-1]
-        for axis in reversed(range(len(shape) - 1)):
-            result = select(d.eq(axis), indices[axis], result)
-        return result.cast(I64)
+        return _index_along(d, unravel(positions.read((k,)), shape))
 
     return compute(call.name, (len(shape), count), (positions,), body)
+
+
+def _all_indices(name: str, shape: Sequence[Size]) -> Tensor:
+    """The indices of all elements of `shape`, one row for each dimension: int64."""
+    whole = (len(shape), product(shape))
+    return compute(name, whole, (), lambda d, k: _index_along(d, unravel(k, shape)))
+
+
+def _index_along(d: Expr, indices: Sequence[Expr]) -> Expr:
+    """The one of the indices that is dimension d's, as int64."""
+    result = indices[-1]
+    for axis in reversed(range(len(indices) - 1)):
+        result = select(d.eq(axis), indices[axis], result)
+    return result.cast(I64)
 
 
 def _compress(call: Call) -> Tensor:
