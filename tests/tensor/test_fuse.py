@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import onnx
@@ -253,7 +254,7 @@ def test_a_tile_computes_a_short_chain_of_assignments_alone(links: int) -> None:
     """Each register of the product's tile would have the code of a longer one."""
     nodes = [node("MatMul", ["x", "w"], ["m"]), node("Exp", ["v"], ["e"])]
     names = ["start", *(f"s{k}" for k in range(links))]
-    for k, (before, after) in enumerate(zip(names, names[1:], strict=False)):
+    for k, (before, after) in enumerate(pairwise(names)):
         nodes.append(node("ScatterElements", [before, f"i{k}", "e"], [after], axis=1))
     nodes.append(node("Mul", ["m", names[-1]], ["y"]))
     constants = {"w": random((24, 32)), "start": random((2, 8, 32))}
