@@ -10,9 +10,9 @@ from ..ir.nodes import Origin
 from ..ir.reduction import Reduce
 from ..ir.rewrite import replace_buffers
 from ..ir.sizes import capacities, capacity
-from .choose_layout import reads_spatially
 from .program import TensorProgram
 from .replace_tensors import replace_tensors
+from .spatial_reads import reads_spatially
 from .tensor import Tensor, compute
 
 
