@@ -1,4 +1,4 @@
-"""The layout of each materialised tensor: channels last for convolutions, with a halo of zeros.
+"""The layout of each materialised tensor: channels last for convolutions, few as in ONNX, with a halo of zeros.
 
 Layout belongs to the stored value, not to the operator: a group computes over logical indices, and `build_kernel` maps
 those to each value's layout. So no transposes arise that would have to be cancelled; a model's own Transpose whose
@@ -24,7 +24,7 @@ from .fuse.dataflow import count
 from .merge_taps import merged_channels
 from .pad_matrices import pad_matrices
 from .program import TensorProgram
-from .spatial_reads import IMAGES, keeps_axes, reads_spatially
+from .spatial_reads import IMAGES, is_along_rows, keeps_axes, reads_spatially
 from .tensor import Tensor
 
 CHANNEL_ALIGN = LANES
@@ -47,13 +47,13 @@ def choose_layout(
     """The layout of every graph input and group output; constants are row-major until a schedule packs them."""
     fixed = {t for _, t in (*program.inputs, *program.outputs)}
     last: set[Tensor] = set()
+    along: set[Tensor] = set()
     for g in groups:
         if g.reduce is None or g.output.rank < 3 or g.output.dtype not in IMAGES:
             continue
         spatial = [t for t in g.reads if reads_spatially(g.reduce, g.axes, g.reads, t)]
         if spatial:
-            last.update(spatial)
-            last.add(g.output)
+            (along if is_along_rows(g.reduce, (*spatial, g.output), policy.rows) else last).update(spatial, (g.output,))
         last.update(t for t in g.reads if t.buffer in program.channels_last)
         if g.anchor in program.channels_last:
             last.add(g.output)
@@ -63,6 +63,8 @@ def choose_layout(
     halos = _halos(groups, costs if policy.fill_halos else None) if policy.halos else {}
     if not policy.fill_halos:
         halos = _equal_halos(halos, groups)
+    for t in along & halos.keys() - last - fixed:
+        layouts[t] = replace(layouts[t], pad=((0, 0), (0, 0), *halos[t]))
     for t in last - fixed:
         if t.rank >= 3 and t.dtype in IMAGES:
             few = not policy.few_channels and t.extents[1] < CHANNEL_ALIGN and t.dtype not in (I8, I16, U8)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ..dtypes import F32, I8, I16, I32, U8
 from ..ir.affine import affine, flat_offset
 from ..ir.nodes import Expr, Var
@@ -70,3 +72,10 @@ def lies_for_windows(body: Expr, axes: tuple[Var, ...]) -> bool:
         if not rows and not (len(x.indices) == len(axes) and keeps_axes(x, axes)):
             return False
     return True
+
+
+def is_along_rows(reduction: Reduce, images: Iterable[Tensor], channels: int) -> bool:
+    """Whether `images`, which a reduction reads and makes, have fewer than `channels`: its vectors lie along rows.
+    Sums of integers take pairs of channels."""
+    few = all(t.extents[1] < channels for t in images)
+    return few and (reduction.op != "sum" or reduction.dtype.is_float)

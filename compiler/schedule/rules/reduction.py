@@ -15,7 +15,7 @@ from math import prod
 
 from ...choices import Choices, ordered
 from ...ir.nest import Nest, Reduction
-from ...ir.nodes import LoopKind, Stmt, Var
+from ...ir.nodes import LoopKind, Stmt, Store, Var
 from ...ir.reduction import neutral
 from ...ir.rewrite import free_vars, loads
 from ...ir.simplify import simplify_stmt
@@ -76,8 +76,16 @@ class WindowPlan:
 
 
 def schedule_reduction(stmt: Stmt, nest: Reduction, target: Target, choices: Choices) -> Stmt:
-    stmt = partition(stmt, list(nest.loops[:-1]))
+    stmt = partition(stmt, list(nest.loops if _is_row(stmt, nest) else nest.loops[:-1]))
     return each_nest(stmt, lambda s, n, c: _schedule(s, n, target, c), choices)
+
+
+def _is_row(stmt: Stmt, nest: Reduction) -> bool:
+    """Whether neighbours in the innermost loop are neighbours in memory, apart from guards."""
+    if not nest.loops or nest.loops[-1].extent < NARROWEST_VECTOR:
+        return False
+    lane = nest.loops[-1]
+    return all(a.stride(lane) in ((1,) if isinstance(a.node, Store) else (0, 1)) for a in accesses(stmt))
 
 
 def _schedule(stmt: Stmt, nest: Nest, target: Target, choices: Choices) -> Stmt:
