@@ -93,10 +93,10 @@ def _schedule(stmt: Stmt, nest: Nest, target: Target, choices: Choices) -> Stmt:
     if not isinstance(nest, Reduction):
         return stmt
     merged, inner = merge_reduction(stmt)
-    if not nest.loops and inner.over and not _is_contiguous(inner, inner.over[-1], target):
+    if not nest.loops and inner.over and not lies_along(inner, target):
         merged, inner = merge_reduction(_in_memory_order(merged, inner))
     ways = ["none"]
-    if inner.over and _is_contiguous(inner, inner.over[-1], target):
+    if lies_along(inner, target):
         ways.insert(0, "along")
     if nest.loops and nest.loops[-1].extent >= NARROWEST_VECTOR and vectorisable(stmt, nest.loops[-1]):
         ways.insert(0, "across")
@@ -218,8 +218,9 @@ def _count(loops: tuple[Var, ...]) -> int:
     return prod(v.extent for v in loops)
 
 
-def _is_contiguous(nest: Reduction, var: Var, target: Target) -> bool:
-    """Whether lanes can be neighbouring elements of one reduction: its operands are contiguous along `var`."""
-    if var.extent < 2 * target.lanes or nest.acc.dtype not in SUMS:
+def lies_along(nest: Reduction, target: Target) -> bool:
+    """Whether lanes can be neighbouring elements of one reduction: its operands are contiguous along its last loop."""
+    if not nest.over or nest.over[-1].extent < 2 * target.lanes or nest.acc.dtype not in SUMS:
         return False
-    return vectorisable(nest.value, var) and any(a.stride(var) == 1 for a in accesses(nest.value))
+    last = nest.over[-1]
+    return vectorisable(nest.value, last) and any(a.stride(last) == 1 for a in accesses(nest.value))
