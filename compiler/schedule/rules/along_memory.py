@@ -24,11 +24,13 @@ def along_memory(
     stmt: Stmt, nest: Reduction, target: Target, packed: Mapping[Buffer, Buffer]
 ) -> tuple[Stmt, dict[Buffer, Buffer]] | None:
     """The nest with its reduction loops in the order of an operand in memory, and the constant operand in the same
-    order. None where vectors of columns are possible, or none along the sum."""
+    order. None where vectors of columns are possible, or none along the sum, or these without a change."""
     roles = find_roles(nest)
     if nest.acc.dtype != F32 or not nest.over or (roles is not None and roles.column.extent >= NARROWEST_VECTOR):
         return None
     if nest.loops and nest.loops[-1].extent >= NARROWEST_VECTOR and vectorisable(stmt, nest.loops[-1]):
+        return None
+    if roles is None and lies_along(merge_reduction(stmt)[1], target):
         return None
     contraction = find_contraction(nest.loops, nest.over, nest.value)
     for c in () if contraction is None else contraction.orientations:
