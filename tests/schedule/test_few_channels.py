@@ -128,7 +128,7 @@ def test_few_columns_of_a_product(rows: int, columns: int) -> None:
     ids=str,
 )
 def test_results(attributes: dict[str, Any], channels: int) -> None:
-    """Of every kind of window over few channels, and of convolutions from and to as few, against onnxruntime."""
+    """Every kind of window over few channels, and convolutions from and to as few, against onnxruntime."""
     shape = [2, channels, 9, 37]
     window = {"kernel_shape": [3, 3], **attributes}
     weights = {
