@@ -148,6 +148,8 @@ class LayoutPolicy:
     `windows`: the order of the dimensions of Winograd's windows in memory (row and column inside a window, window,
     channel), all windows being one line; None where they are an image, taken in bands that stay in a cache. `halos`:
     zeros around what convolutions read; `few_channels`: even fewer than four channels are rounded up to four;
+    `rows`: images of fewer channels lie as in ONNX, so that vectors lie along their rows, where what reads them makes
+    images of as few;
     `fill_halos`: a kernel writes the halo of its result each time (elsewhere it is zero from the start and stays
     so); `linear`: memory is one line of elements, so that a tensor may be a view of another's memory in another shape;
     `is_image`: whether a tensor of some extents, which vary or not, is in tiles of rows (None: none is);
@@ -164,6 +166,7 @@ class LayoutPolicy:
     windows: tuple[int, ...] | None = None
     halos: bool = True
     few_channels: bool = False
+    rows: int = 0
     fill_halos: bool = True
     linear: bool = True
     # Keys of what is kept between builds are made of what a policy prints: of a function that is its address.
@@ -181,7 +184,7 @@ class LayoutPolicy:
     dots: tuple[str, ...] = ()
 
 
-CPU_LAYOUTS = LayoutPolicy(copied_columns=8, integers=True)
+CPU_LAYOUTS = LayoutPolicy(rows=LANES, copied_columns=8, integers=True)
 
 
 def layouts_for(target: Target) -> LayoutPolicy:

@@ -38,6 +38,7 @@ from ..tensor.read_factors import read_factors
 from ..tensor.split_contractions import split_contractions
 from ..tensor.split_reads import split_reads
 from ..tensor.split_reductions import split_reductions
+from ..tensor.split_windows import split_windows
 from ..tensor.store_rows import store_rows
 from ..tensor.structure import Loop
 from ..tensor.sum_exactly import sum_exactly
@@ -85,7 +86,7 @@ GroupPass = Callable[[Grouped, TensorOptions], Grouped]
 
 
 def _add_relayouts(program: TensorProgram, options: TensorOptions) -> TensorProgram:
-    return program if options.opt_level < 2 else add_relayouts(program)
+    return program if options.opt_level < 2 else add_relayouts(program, options.policy.rows)
 
 
 def _sum_in_floats(program: TensorProgram, options: TensorOptions) -> TensorProgram:
@@ -175,6 +176,10 @@ def _merge_extremes(program: TensorProgram, options: TensorOptions) -> TensorPro
     return merge_extremes(program) if options.policy.few_launches else program
 
 
+def _split_windows(program: TensorProgram, options: TensorOptions) -> TensorProgram:
+    return program if options.opt_level < 2 or options.policy.few_launches else split_windows(program)
+
+
 def _read_factors(program: TensorProgram, options: TensorOptions) -> TensorProgram:
     return read_factors(program) if options.policy.few_launches else program
 
@@ -214,6 +219,7 @@ TENSOR_PASSES: Mapping[str, TensorPass] = {
     "add_relayouts": _add_relayouts,
     "use_winograd": _use_winograd,
     "sum_exactly": _sum_exactly,
+    "split_windows": _split_windows,
     "merge_extremes": _merge_extremes,
     "read_factors": _read_factors,
     "split_contractions": _split_contractions,

@@ -17,6 +17,7 @@ from .choose_quads import choose_quads
 from .expand_entries import expand_entries
 from .join_words import join_words
 from .own_dots import own_dots
+from .rules.along_memory import along_memory
 from .rules.contraction import schedule_contraction
 from .rules.cores import schedule_cores
 from .rules.long_sums import block_products, block_sums
@@ -89,6 +90,10 @@ def _schedule(
     stmt = expand_entries(stmt)
     stmt = preload(split_groups(stmt, match_reduction(stmt)))
     nest = match_reduction(stmt)
+    along = along_memory(stmt, nest, target, packed) if isinstance(form, Contraction) else None
+    if along is not None:
+        stmt, swapped = along
+        return block_sums(schedule_reduction(stmt, match_reduction(stmt), target, choices)), swapped
     if isinstance(form, Contraction) and form.sum in SUMS and find_roles(nest) is not None:
         scheduled, swapped = schedule_contraction(stmt, form, target, packed, choices)
         return block_products(scheduled), swapped

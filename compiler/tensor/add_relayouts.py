@@ -8,18 +8,19 @@ from dataclasses import replace
 from ..dtypes import F32
 from ..ir.nodes import Origin
 from ..ir.reduction import Reduce
-from ..ir.rewrite import replace_buffers
+from ..ir.rewrite import loads, replace_buffers
 from ..ir.sizes import capacities, capacity
-from .choose_layout import reads_spatially
 from .program import TensorProgram
 from .replace_tensors import replace_tensors
+from .spatial_reads import is_along_rows, reads_spatially
 from .tensor import Tensor, compute
 
 
-def add_relayouts(program: TensorProgram) -> TensorProgram:
+def add_relayouts(program: TensorProgram, rows: int = 0) -> TensorProgram:
     """A copy after each graph input that a convolution reads, and before each graph output that one produces.
 
-    Graph inputs and outputs are row-major; the copies change the layout and write the halo.
+    Graph inputs and outputs are row-major; the copies change the layout and write the halo. Images of fewer channels
+    than `rows` stay row-major, and are copied for a halo alone.
     """
     readers: dict[Tensor, list[Tensor]] = {}
     for t in program.tensors:
@@ -28,13 +29,15 @@ def add_relayouts(program: TensorProgram) -> TensorProgram:
     copies = {
         t: _copy(f"{name}_channels_last", t)
         for name, t in program.inputs
-        if any(_is_spatial_read(user, t) for user in readers.get(t, []))
+        if any(
+            _is_spatial_read(u, t) and (_has_halo(u, t) or not _is_along_rows(u, t, rows)) for u in readers.get(t, [])
+        )
     }
     swapped = _replace_reads(program.tensors, copies)
     body = tuple(swapped.get(t, t) for t in program.tensors)
     origins = {swapped.get(t, t): o for t, o in program.origins.items()}
     origins.update({c: Origin((t.name,), ("Layout",)) for t, c in copies.items()})
-    channels_last = _made_channels_last(body)
+    channels_last = _made_channels_last(body, rows)
     outputs, extra = [], []
     for name, t in program.outputs:
         t = swapped.get(t, t)
@@ -73,14 +76,15 @@ def _replace_reads(tensors: tuple[Tensor, ...], copies: Mapping[Tensor, Tensor])
     return done
 
 
-def _made_channels_last(tensors: tuple[Tensor, ...]) -> set[Tensor]:
+def _made_channels_last(tensors: tuple[Tensor, ...], rows: int) -> set[Tensor]:
     """Results of convolutions and poolings, and element-wise maps over them."""
     channels_last: set[Tensor] = set()
     for t in tensors:
         if t.rank < 3 or t.dtype != F32:
             continue
         if any(
-            _is_spatial_read(t, r) or (r in channels_last and r.shape == t.shape and not t.is_reduction)
+            (_is_spatial_read(t, r) and not _is_along_rows(t, r, rows))
+            or (r in channels_last and r.shape == t.shape and not t.is_reduction)
             for r in t.reads
         ):
             channels_last.add(t)
@@ -92,3 +96,14 @@ def _is_spatial_read(user: Tensor, t: Tensor) -> bool:
     if not isinstance(user.body, Reduce) or user.dtype != F32:
         return False
     return reads_spatially(user.body, user.axes, user.reads, t)
+
+
+def _is_along_rows(user: Tensor, t: Tensor, rows: int) -> bool:
+    return isinstance(user.body, Reduce) and is_along_rows(user.body, (user, t), rows)
+
+
+def _has_halo(user: Tensor, t: Tensor) -> bool:
+    """Whether `user` may read a halo of zeros around `t`."""
+    if not isinstance(user.body, Reduce) or user.body.op != "sum":
+        return False
+    return any(x.buffer is t.buffer and x.guard is not None for x in loads(user.body.value))

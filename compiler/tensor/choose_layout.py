@@ -1,4 +1,4 @@
-"""The layout of each materialised tensor: channels last for convolutions, with a halo of zeros.
+"""The layout of each materialised tensor: channels last for convolutions, few as in ONNX, with a halo of zeros.
 
 Layout belongs to the stored value, not to the operator: a group computes over logical indices, and `build_kernel` maps
 those to each value's layout. So no transposes arise that would have to be cancelled; a model's own Transpose whose
@@ -11,27 +11,24 @@ from dataclasses import replace
 from math import prod
 
 from ..costs import CPU_COSTS, CpuCosts
-from ..dtypes import F32, I8, I16, I32, U8
+from ..dtypes import I8, I16, I32, U8
 from ..ir.affine import affine
 from ..ir.conditions import conjuncts, nonnegative
 from ..ir.facts import range_of
 from ..ir.layout import Layout
-from ..ir.nodes import Binary, Const, Expr, Load, Var
-from ..ir.reduction import Reduce
-from ..ir.rewrite import free_vars, loads
+from ..ir.nodes import Binary, Const, Expr, Load
+from ..ir.rewrite import loads
 from ..target import CPU_LAYOUTS, LANES, LayoutPolicy
 from .fuse import Group
 from .fuse.dataflow import count
 from .merge_taps import merged_channels
 from .pad_matrices import pad_matrices
 from .program import TensorProgram
+from .spatial_reads import IMAGES, is_along_rows, keeps_axes, reads_spatially
 from .tensor import Tensor
 
 CHANNEL_ALIGN = LANES
 """Channels are rounded up to a multiple of this: the elements of a v128, a vec4f, a texel."""
-
-IMAGES = (F32, I32, I8, U8, I16)
-"""Element types of tensors that have other layouts than ONNX's."""
 
 HALO_LIMIT = 8
 """Widest halo, in elements a side, that convolutions always have; a wider one where `CpuCosts` say that it pays."""
@@ -39,38 +36,6 @@ HALO_LIMIT = 8
 
 Halos = dict[Tensor, tuple[tuple[int, int], ...]]
 """Zeros before and after each spatial axis."""
-
-
-def reads_spatially(reduction: Reduce, axes: tuple[Var, ...], reads: tuple[Tensor, ...], t: Tensor) -> bool:
-    """Same rank, spatial axis d in index d, one image of the batch, and no other operand but weights. Where these are
-    computed, too, it must read windows: a matrix product, which looks alike, reads its operands row-major."""
-    if t.is_constant or t.rank != len(axes) or t.rank < 3 or t.dtype not in IMAGES:
-        return False
-    sites = list(loads(reduction.value))
-    constant = {r.buffer for r in reads if r.is_constant}
-    if any(x.buffer is not t.buffer and x.buffer not in constant for x in sites):
-        windows = {(a, k) for a in axes[2:] for k in reduction.axes if k.extent > 1}
-        own = [i for x in sites if x.buffer is t.buffer for i in x.indices[2:]]
-        if not any({a, k} <= free_vars(i) for i in own for a, k in windows):
-            return False
-    found = {x.indices for x in sites if x.buffer is t.buffer}
-    if len(found) > 1:  # the product of a tensor with itself
-        return False
-    return any(is_spatial(at, axes) and not {*reduction.axes} & free_vars(at[0]) for at in found)
-
-
-def is_spatial(indices: tuple[Expr, ...], axes: tuple[Var, ...]) -> bool:
-    """Index d of each spatial dimension depends on axis d, or that axis has one position."""
-    if len(indices) != len(axes):
-        return False
-    return all(
-        a.extent == 1 or (affine(i).coefficient(a) or _mentions(i, a))
-        for i, a in zip(indices[2:], axes[2:], strict=True)
-    )
-
-
-def _mentions(e: Expr, v: Var) -> bool:
-    return v in free_vars(e)
 
 
 def choose_layout(
@@ -82,13 +47,13 @@ def choose_layout(
     """The layout of every graph input and group output; constants are row-major until a schedule packs them."""
     fixed = {t for _, t in (*program.inputs, *program.outputs)}
     last: set[Tensor] = set()
+    along: set[Tensor] = set()
     for g in groups:
         if g.reduce is None or g.output.rank < 3 or g.output.dtype not in IMAGES:
             continue
         spatial = [t for t in g.reads if reads_spatially(g.reduce, g.axes, g.reads, t)]
         if spatial:
-            last.update(spatial)
-            last.add(g.output)
+            (along if is_along_rows(g.reduce, (*spatial, g.output), policy.rows) else last).update(spatial, (g.output,))
         last.update(t for t in g.reads if t.buffer in program.channels_last)
         if g.anchor in program.channels_last:
             last.add(g.output)
@@ -98,6 +63,8 @@ def choose_layout(
     halos = _halos(groups, costs if policy.fill_halos else None) if policy.halos else {}
     if not policy.fill_halos:
         halos = _equal_halos(halos, groups)
+    for t in along & halos.keys() - last - fixed:
+        layouts[t] = replace(layouts[t], pad=((0, 0), (0, 0), *halos[t]))
     for t in last - fixed:
         if t.rank >= 3 and t.dtype in IMAGES:
             few = not policy.few_channels and t.extents[1] < CHANNEL_ALIGN and t.dtype not in (I8, I16, U8)
@@ -161,20 +128,9 @@ def _spread(groups: tuple[Group, ...], last: set[Tensor]) -> None:
         for g in groups:
             if g.output in last or g.output.rank < 3 or g.output.dtype not in IMAGES or g.reduce is not None:
                 continue
-            if any(t in last and t.rank == g.output.rank for t in g.reads) and _keeps_axes(g):
+            if any(t in last and t.rank == g.output.rank for t in g.reads) and keeps_axes(g.body, g.axes):
                 last.add(g.output)
                 changed = True
-
-
-def _keeps_axes(g: Group) -> bool:
-    """Whether each output axis d indexes dimension d of the operands (element-wise, concat, slice, resize, pad)."""
-    for x in loads(g.body):
-        if len(x.indices) == len(g.axes) and not is_spatial(x.indices, g.axes):
-            return False
-        wide = len(x.indices) == len(g.axes) and g.axes[1].extent > 1 and x.buffer.shape[1] > 1
-        if wide and not _mentions(x.indices[1], g.axes[1]):
-            return False
-    return True
 
 
 def _halos(groups: tuple[Group, ...], costs: CpuCosts | None) -> Halos:

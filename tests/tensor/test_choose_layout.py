@@ -50,6 +50,33 @@ def test_channels_lie_last_and_are_rounded_up() -> None:
     assert low.layouts[made(low, "Relu")].physical_shape == (1, 6, 5, 8)
 
 
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_few_channels_lie_as_in_onnx(channels: int) -> None:
+    """Their rows are vectors; the halo is there, too. Where channels fill vectors of every target they are last."""
+    weights = {"w": random((channels, 1, 3, 3))}
+    nodes = [node("Relu", ["x"], ["r"]), node("Conv", ["r", "w"], ["y"], group=channels, pads=[1, 2, 1, 0])]
+    low = lowered(model(nodes, {"x": [1, channels, 6, 5]}, ["y"], weights))
+    layout = low.layouts[made(low, "Relu")]
+    assert layout.order == ((0, 1, 2, 3) if channels < 4 else (0, 2, 3, 1))
+    assert layout.pad == ((0, 0), (0, 0), (1, 1), (2, 0))
+
+
+def test_few_channels_that_become_many_lie_last() -> None:
+    weights = {"w": random((8, 3, 3, 3))}
+    nodes = [
+        node("Relu", ["x"], ["r"]),
+        node("Conv", ["r", "w"], ["y"]),
+        node("MaxPool", ["r"], ["z"], kernel_shape=[2, 2]),
+    ]
+    low = lowered(model(nodes, {"x": [1, 3, 6, 5]}, ["y", "z"], weights))
+    assert low.layouts[made(low, "Relu")].order == (0, 2, 3, 1)
+
+
+def test_few_channels_are_not_copied_where_none_needs_a_halo() -> None:
+    pool = node("MaxPool", ["x"], ["y"], kernel_shape=[3, 3], pads=[1] * 4)
+    assert len(lowered(model([pool], {"x": [1, 3, 6, 5]}, ["y"])).kernels) == 1
+
+
 def test_a_padded_convolution_reads_a_halo_of_zeros() -> None:
     proto = two_convolutions(4, pads=[1, 2, 1, 0])
     low = lowered(proto)

@@ -234,6 +234,50 @@ def test_movement_costs_no_kernel_of_its_own() -> None:
     check_model(proto)
 
 
+def tokens_before(after: onnx.NodeProto, channels: int, *moves: onnx.NodeProto) -> onnx.ModelProto:
+    """Tokens that `moves` make an image of 6 x 5, i, and what reads its windows."""
+    weights = {"shape": np.asarray([1, channels, 6, 5]), "w": random((channels, 1, 3, 3))}
+    used = {n for x in (*moves, after) for n in x.input}
+    return model([*moves, after], {"x": [1, 30, channels]}, ["y"], {n: a for n, a in weights.items() if n in used})
+
+
+TOKENS = (node("Transpose", ["x"], ["t"], perm=[0, 2, 1]), node("Reshape", ["t", "shape"], ["i"]))
+WINDOWS = [
+    node("Conv", ["i", "w"], ["y"], group=8, pads=[1] * 4),
+    node("MaxPool", ["i"], ["y"], kernel_shape=[3, 3], pads=[1] * 4),
+    node("AveragePool", ["i"], ["y"], kernel_shape=[3, 2]),
+]
+
+
+@pytest.mark.parametrize("after", WINDOWS, ids=lambda n: n.op_type)
+def test_what_is_only_moved_is_stored_before_windows_slide_over_it(after: onnx.NodeProto) -> None:
+    """In the layout of a convolution's image, so that vectors lie along channels: no kernel reads single elements."""
+    proto = tokens_before(after, 8, *TOKENS)
+    low = lowered(proto)
+    image = next(t for g in low.groups if g.reduce is not None for t in g.reads if not t.is_constant)
+    assert low.layouts[image].order == (0, 2, 3, 1)
+    check_model(proto, work=200_000)
+
+
+def test_few_channels_that_are_moved_are_read_in_place() -> None:
+    """Their rows are rows of memory already."""
+    nodes = [node("Reshape", ["x", "shape"], ["i"]), node("Conv", ["i", "w"], ["y"], group=3)]
+    constants = {"shape": np.asarray([1, 3, 6, 5]), "w": random((3, 1, 3, 3))}
+    assert ops(model(nodes, {"x": [1, 3, 30]}, ["y"], constants)) == [("Reshape", "Conv")]
+
+
+def test_slices_before_a_depthwise_convolution_are_read_in_place() -> None:
+    """Halves of the channels, as ShuffleNet splits them."""
+    nodes = [
+        node("Conv", ["x", "u"], ["r"]),
+        node("Slice", ["r", "from", "to", "axis"], ["i"]),
+        node("Conv", ["i", "w"], ["y"], group=8),
+    ]
+    constants = {"from": np.asarray([8]), "to": np.asarray([16]), "axis": np.asarray([1])}
+    weights = {"u": random((16, 4, 1, 1)), "w": random((8, 1, 3, 3))}
+    assert ops(model(nodes, {"x": [1, 4, 6, 5]}, ["y"], constants | weights)) == [("Conv",), ("Slice", "Conv")]
+
+
 def test_a_pad_before_a_gather_reads_no_index_out_of_range() -> None:
     nodes = [node("Gather", ["x", "i"], ["g"], axis=0), node("Pad", ["g", "p"], ["y"])]
     at = np.asarray([2, 0, 1])

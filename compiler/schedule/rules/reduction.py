@@ -15,7 +15,7 @@ from math import prod
 
 from ...choices import Choices, ordered
 from ...ir.nest import Nest, Reduction
-from ...ir.nodes import LoopKind, Stmt, Var
+from ...ir.nodes import LoopKind, Stmt, Store, Var
 from ...ir.reduction import neutral
 from ...ir.rewrite import free_vars, loads
 from ...ir.simplify import simplify_stmt
@@ -76,8 +76,16 @@ class WindowPlan:
 
 
 def schedule_reduction(stmt: Stmt, nest: Reduction, target: Target, choices: Choices) -> Stmt:
-    stmt = partition(stmt, list(nest.loops[:-1]))
+    stmt = partition(stmt, list(nest.loops if _is_row(stmt, nest) else nest.loops[:-1]))
     return each_nest(stmt, lambda s, n, c: _schedule(s, n, target, c), choices)
+
+
+def _is_row(stmt: Stmt, nest: Reduction) -> bool:
+    """Whether neighbours in the innermost loop are neighbours in memory, apart from guards."""
+    if not nest.loops or nest.loops[-1].extent < NARROWEST_VECTOR:
+        return False
+    lane = nest.loops[-1]
+    return all(a.stride(lane) in ((1,) if isinstance(a.node, Store) else (0, 1)) for a in accesses(stmt))
 
 
 def _schedule(stmt: Stmt, nest: Nest, target: Target, choices: Choices) -> Stmt:
@@ -85,10 +93,10 @@ def _schedule(stmt: Stmt, nest: Nest, target: Target, choices: Choices) -> Stmt:
     if not isinstance(nest, Reduction):
         return stmt
     merged, inner = merge_reduction(stmt)
-    if not nest.loops and inner.over and not _is_contiguous(inner, inner.over[-1], target):
+    if not nest.loops and inner.over and not lies_along(inner, target):
         merged, inner = merge_reduction(_in_memory_order(merged, inner))
     ways = ["none"]
-    if inner.over and _is_contiguous(inner, inner.over[-1], target):
+    if lies_along(inner, target):
         ways.insert(0, "along")
     if nest.loops and nest.loops[-1].extent >= NARROWEST_VECTOR and vectorisable(stmt, nest.loops[-1]):
         ways.insert(0, "across")
@@ -210,8 +218,9 @@ def _count(loops: tuple[Var, ...]) -> int:
     return prod(v.extent for v in loops)
 
 
-def _is_contiguous(nest: Reduction, var: Var, target: Target) -> bool:
-    """Whether lanes can be neighbouring elements of one reduction: its operands are contiguous along `var`."""
-    if var.extent < 2 * target.lanes or nest.acc.dtype not in SUMS:
+def lies_along(nest: Reduction, target: Target) -> bool:
+    """Whether lanes can be neighbouring elements of one reduction: its operands are contiguous along its last loop."""
+    if not nest.over or nest.over[-1].extent < 2 * target.lanes or nest.acc.dtype not in SUMS:
         return False
-    return vectorisable(nest.value, var) and any(a.stride(var) == 1 for a in accesses(nest.value))
+    last = nest.over[-1]
+    return vectorisable(nest.value, last) and any(a.stride(last) == 1 for a in accesses(nest.value))

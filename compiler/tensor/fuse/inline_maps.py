@@ -13,6 +13,7 @@ from ...ir.reduction import Reduce
 from ...ir.rewrite import children, loads, rewrite_top_down, substitute, walk
 from ...ir.simplify import simplify_expr
 from ...ir.verify import LOWERED_BINARY, LOWERED_UNARY
+from ..spatial_reads import lies_for_windows, slides_over
 from ..tensor import Tensor
 from .dataflow import Dataflow, count
 from .find_epilogues import Epilogue
@@ -131,7 +132,7 @@ def _may_inline(
     cheap = cheap or (flow.few_launches and _is_quick(t, body, measure))
     light = len(users) <= 2 and measure.size <= flow.repeats and _is_narrow(body)
     for user in users:
-        if not _repeats_little(t, user, alone=light or len(users) == 1, cheap=cheap, is_affine=affine):
+        if not _repeats_little(t, user, body, alone=light or len(users) == 1, cheap=cheap, is_affine=affine):
             return False
         tree, now = flow.trees[user], flow.trees[user].with_inlined(inlined)
         size, depth = now.size + measure.size * tree.reads[t.buffer], tree.measure.depth + measure.depth
@@ -145,7 +146,7 @@ def _may_inline(
     return bool(users)
 
 
-def _repeats_little(t: Tensor, user: Tensor, *, alone: bool, cheap: bool, is_affine: bool) -> bool:
+def _repeats_little(t: Tensor, user: Tensor, body: Expr, *, alone: bool, cheap: bool, is_affine: bool) -> bool:
     """Whether `user` computes each element of `t` once at most, where it is `alone`, or may be treated so; data that is
     only moved (`cheap`) may be recomputed."""
     assert user.body is not None
@@ -153,6 +154,8 @@ def _repeats_little(t: Tensor, user: Tensor, *, alone: bool, cheap: bool, is_aff
     if isinstance(user.body, Reduce):
         times, size = user.buffer.size * count(user.body.axes), max(t.buffer.size, 1)
         if times > size:
+            if is_affine and slides_over(user, t):
+                return lies_for_windows(body, t.axes)
             return is_affine or (cheap and user.body.op != "sum" and times <= EXTREMES * size)
         return cheap or once
     return cheap or (once and user.buffer.size <= t.buffer.size)
