@@ -41,11 +41,8 @@ def _nonzero(call: Call) -> Tensor:
 
     mask = compute(f"{call.name}.mask", (product(shape),), (t,), is_there)
     count, positions = chosen(call.name, mask)
-
-    def body(d: Expr, k: Expr) -> Expr:
-        return _index_along(d, unravel(positions.read((k,)), shape))
-
-    return compute(call.name, (len(shape), count), (positions,), body)
+    rows = (len(shape), count)
+    return compute(call.name, rows, (positions,), lambda d, k: _index_along(d, unravel(positions.read((k,)), shape)))
 
 
 def _all_indices(name: str, shape: Sequence[Size]) -> Tensor:
