@@ -20,6 +20,7 @@ from webnn_compile.ir.sizes import capacities
 
 from .folders import SHARED, WORK
 from .generate import bert, lstm, mobilenetv2
+from .single_operators import OPERATORS
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Shapes = Mapping[str, tuple[int, ...]]
@@ -109,8 +110,9 @@ DEFAULT = ("resnet18", "mobilenetv2", "bert")
 
 def find_case(name: str, shapes: Shapes) -> Case:
     """A case by its name or by the path of an ONNX file. InputError where there is neither."""
-    if name in GENERATED:
-        return Case(name, _generated(GENERATED[name], WORK / name), ModelInputs(), WORK / name)
+    if (make := {**GENERATED, **OPERATORS}.get(name)) is not None:
+        folder = WORK / name.replace(" ", "-")
+        return Case(name, _generated(make, folder), ModelInputs(), folder)
     if name in TRAINED:
         model_file, fixed = TRAINED[name]
         return Case(name, _shared(name, model_file), ModelInputs(fixed), WORK / name.replace(" ", "-"))
@@ -121,7 +123,9 @@ def find_case(name: str, shapes: Shapes) -> Case:
         return Case(name, file, v.given, folder, v.sizes)
     file = Path(name)
     if not file.is_file():
-        raise InputError(f"model {name!r}: no such file, and none of {', '.join([*TRAINED, *GENERATED, *VARYING])}")
+        raise InputError(
+            f"model {name!r}: no such file, and none of {', '.join([*TRAINED, *GENERATED, *OPERATORS, *VARYING])}"
+        )
     digest = sha256(bytes(file.resolve())).hexdigest()[:8]
     return Case(file.stem, file.resolve(), ModelInputs(shapes), WORK / "files" / f"{file.stem}-{digest}")
 

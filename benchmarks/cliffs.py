@@ -15,6 +15,7 @@ from webnn_compile.ir.sizes import capacities
 from .cases import GENERATED, TRAINED, VARYING, shown
 from .folders import SHARED
 from .run import Settings, run
+from .single_operators import OPERATORS
 from .summary import Figures, Key, Rounds, ratios, summarise
 from .tables import Grid
 
@@ -56,7 +57,8 @@ def find_models(paths: Sequence[Path]) -> list[str]:
     files |= {v.source: name for name, v in VARYING.items() if isinstance(v.source, str)}
     present = [name for file, name in files.items() if (folder / file).exists()]
     others = [p for place in (folder, SHARED / "wild") for p in sorted(place.glob("*.onnx")) if p.name not in files]
-    return [*present, *GENERATED, *(n for n, v in VARYING.items() if not isinstance(v.source, str)), *map(str, others)]
+    made = [*GENERATED, *OPERATORS, *(n for n, v in VARYING.items() if not isinstance(v.source, str))]
+    return [*present, *made, *map(str, others)]
 
 
 def guess_shapes(file: Path, size: int) -> dict[str, tuple[int, ...]]:

@@ -14,9 +14,11 @@ from click.testing import CliRunner
 from onnx_models import model, node, random
 
 from benchmarks.__main__ import main
+from benchmarks.cases import find_case
 from benchmarks.cliffs import Finding, Limits, cliff_grid, find_cliffs, find_models, find_shapes, findings, guess_shapes
 from benchmarks.folders import ROOT
 from benchmarks.run import Settings
+from benchmarks.single_operators import OPERATORS
 from benchmarks.summary import Key
 
 NATIVE = ("native", "onnxruntime")
@@ -52,6 +54,14 @@ def test_a_cliff_is_beyond_both_limits() -> None:
     assert [f.is_cliff(limits) for f in (slow, short, fast)] == [True, False, False]
     rows = cliff_grid([fast, Finding("b", "all", failed="no such operator"), slow], limits).rows
     assert [r[-1] for r in rows] == ["CLIFF", "", "no such operator"]
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_shapes_that_were_cliffs_are_known(name: str) -> None:
+    onnx.checker.check_model(OPERATORS[name](), full_check=True)
+    assert name in find_models([])
+    (given,) = find_case(name, {}).graph().inputs
+    assert given.name == "x"
 
 
 def test_models_of_a_folder_and_its_folders(tmp_path: Path) -> None:
