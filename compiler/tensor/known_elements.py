@@ -18,6 +18,7 @@ import numpy as np
 from ..dtypes import BOOL, I64, DType
 from ..ir.construct import select
 from ..ir.facts import decide
+from ..ir.memo import memo
 from ..ir.name_size import name_size
 from ..ir.nodes import Binary, Buffer, Cast, Const, Expr, Load, Scalar, Select, Unary, Var
 from ..ir.reduction import COMBINE, Reduce
@@ -65,9 +66,14 @@ def known_elements(t: Tensor) -> tuple[Size, ...] | None:
     return None if elements is None else tuple(int(e) if isinstance(e, bool) else e for e in elements)
 
 
+@memo
 def exact_floats(t: Tensor) -> tuple[Size, ...] | None:
     """The elements, in row-major order, of a small float tensor that are sizes, or quotients of sizes, in every run
-    (`exact_floats`); None where they are not known."""
+    (`exact_floats`); None where they are not known.
+
+    Each tensor of a chain is asked for, the first one first: hence the memo, without which each would be as deep a
+    recursion as the chain is long.
+    """
     if t.is_dynamic or t.buffer.size > MOST_ELEMENTS:
         return None
     elements = _Elements().of(t)
@@ -99,7 +105,7 @@ class _Elements:
             return None if known is None else _all_known(known)
         operands: dict[Buffer, tuple[tuple[int, ...], tuple[Element, ...]]] = {}
         for r in t.reads:
-            elements = self.of(r)
+            elements = exact_floats(r) if r.dtype.is_float else self.of(r)
             if elements is None:
                 return None
             operands[r.buffer] = r.extents, elements

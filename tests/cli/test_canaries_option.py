@@ -24,7 +24,7 @@ def programs(folder: Path) -> list[Any]:
 
 def checked(program: Any) -> int:
     """Kernels that have a canary."""
-    return sum("norm" in kernel for kernel in program["kernels"])
+    return sum("checksum" in kernel for kernel in program["kernels"])
 
 
 def test_bundles_have_them(tmp_path: Path) -> None:

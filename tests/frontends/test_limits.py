@@ -225,7 +225,7 @@ def test_a_sparse_tensor_fits_the_memory_for_compiling() -> None:
     "error", [MemoryError("4 TiB"), ValueError("array is too big; `arr.size * arr.dtype.itemsize` is larger than ...")]
 )
 def test_memory_that_lacks_while_folding_names_the_node(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_: object) -> None:
+    def fail(_: object, **__: object) -> None:
         raise error
 
     monkeypatch.setattr("webnn_compile.graph.evaluate_folded.evaluate", fail)
