@@ -36,6 +36,11 @@ def model(
     return helper.make_model(graph, opset_imports=imports, ir_version=10, **changes)
 
 
+def from_text(text: str, opset: int = 21) -> onnx.ModelProto:
+    """A model whose graph is `(inputs) => (outputs) {nodes}` in ONNX's textual syntax."""
+    return onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : {opset}]> g {text}')
+
+
 def random(shape: Sequence[int], seed: int = 0, dtype: Any = np.float32) -> Array:
     """Normally distributed elements."""
     return np.random.default_rng(seed).standard_normal(tuple(shape)).astype(dtype)

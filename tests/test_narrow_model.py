@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import onnx.parser
 import pytest
+from onnx_models import from_text
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.gpu.narrow_model import NarrowModel, narrow_model
 from webnn_compile.graph.passes import run_graph_passes
@@ -46,7 +46,7 @@ UNPROVEN = {
 
 
 def narrowed(text: str) -> NarrowModel:
-    proto = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 21]> g {text}')
+    proto = from_text(text)
     return narrow_model(lower_model(run_graph_passes(import_model(proto.SerializeToString()))))
 
 

@@ -9,7 +9,7 @@ import onnx
 import pytest
 import webnn_compile
 from drivers import need_driver
-from onnx_models import Array, assert_close, onnxruntime_results, random
+from onnx_models import Array, assert_close, from_text, onnxruntime_results, random
 from webnn_compile.errors import InputError, UnsupportedError
 from webnn_compile.frontends.model_inputs import Dim, ModelInputs
 from webnn_compile.frontends.onnx import import_model
@@ -18,7 +18,7 @@ WEIGHTS = {"wide": random((8, 4), 1), "narrow": random((4, 4), 2)}
 
 
 def parsed(text: str) -> onnx.ModelProto:
-    made = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 18]> g {text}')
+    made = from_text(text, 18)
     made.graph.initializer.extend(onnx.numpy_helper.from_array(a, n) for n, a in WEIGHTS.items())
     return made
 

@@ -8,12 +8,12 @@ import onnx
 import pytest
 import webnn_compile
 from onnx import helper
-from onnx_models import assert_close, model, node, onnxruntime_results, random
+from onnx_models import assert_close, from_text, model, node, onnxruntime_results, random
 from webnn_compile.frontends.onnx.sort_nodes import sort_nodes
 
 
 def parsed(text: str) -> onnx.ModelProto:
-    return onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 18]> g {text}')
+    return from_text(text, 18)
 
 
 BRANCHES = """

@@ -6,6 +6,7 @@ import shlex
 
 import onnx
 import pytest
+from onnx_models import from_text
 from webnn_compile.cli.input_options import DimOption, ShapeOption
 from webnn_compile.errors import InputError
 from webnn_compile.frontends.model_inputs import ModelInputs
@@ -80,7 +81,7 @@ MODELS = {
 
 
 def parsed(text: str) -> onnx.ModelProto:
-    made = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 18]> g {text}')
+    made = from_text(text, 18)
     for d in (d for i in made.graph.input for d in i.type.tensor_type.shape.dim if d.dim_param == "SUM"):
         d.dim_param = "past + seq"  # as exporters write it
     return made

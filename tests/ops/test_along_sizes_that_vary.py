@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import onnx
 import pytest
 import webnn_compile
 from drivers import need_driver
 from growing_models import GROWING
-from onnx_models import assert_close, onnxruntime_results, random
+from onnx_models import assert_close, from_text, onnxruntime_results, random
 
 MODELS: Mapping[str, tuple[str, tuple[int, int]]] = {
     "padding that repeats": (
@@ -143,7 +142,7 @@ def test_every_length_elsewhere(name: str, target: str) -> None:
 
 def check(name: str, target: str) -> None:
     text, span = MODELS[name]
-    made = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 21]> g {text}')
+    made = from_text(text)
     compiled = webnn_compile.compile(made, target, dims={"n": span})
     shape = made.graph.input[0].type.tensor_type.shape.dim
     for n in range(span[0], span[1] + 1):

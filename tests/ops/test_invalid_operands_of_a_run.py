@@ -11,7 +11,7 @@ import onnx
 import pytest
 import webnn_compile
 from drivers import need_driver
-from onnx_models import assert_close, onnxruntime_results, random
+from onnx_models import assert_close, from_text, onnxruntime_results, random
 from webnn_compile.errors import InputError
 
 
@@ -106,7 +106,7 @@ MODELS = {
 
 def parsed(op: str) -> onnx.ModelProto:
     opset = 26 if op == "CumProd" else 18
-    return onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : {opset}]> g {MODELS[op].text}')
+    return from_text(MODELS[op].text, opset)
 
 
 @pytest.mark.parametrize("target", ["native", "wasm", "c", "webgpu", "webgl"])

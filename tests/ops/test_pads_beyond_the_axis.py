@@ -8,7 +8,7 @@ import pytest
 import webnn_compile
 from drivers import need_driver
 from onnx.reference import ReferenceEvaluator
-from onnx_models import onnxruntime_results, random
+from onnx_models import from_text, onnxruntime_results, random
 from webnn_compile.errors import InputError, UnsupportedError
 
 TARGETS = ["native", "wasm", "c", "webgpu", "webgl"]
@@ -18,7 +18,7 @@ SIZES = (1, 2, 3, 5)
 
 
 def pad(text: str) -> onnx.ModelProto:
-    return onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : 19]> g {text}')
+    return from_text(text, 19)
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -10,7 +10,7 @@ import onnx
 import pytest
 import webnn_compile
 from drivers import need_driver
-from onnx_models import Array, assert_close, onnxruntime_results, random
+from onnx_models import Array, assert_close, from_text, onnxruntime_results, random
 from webnn_compile.errors import InputError
 
 TARGETS = ["native", "wasm", "c", "webgpu", "webgl"]
@@ -100,7 +100,7 @@ MODELS = {
 
 
 def parsed(text: str) -> onnx.ModelProto:
-    made = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 18]> g {text}')
+    made = from_text(text, 18)
     onnx.checker.check_model(made)
     return made
 

@@ -6,11 +6,10 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import onnx
 import pytest
 import webnn_compile
 from drivers import need_driver
-from onnx_models import assert_close, onnxruntime_results
+from onnx_models import assert_close, from_text, onnxruntime_results
 from webnn_compile.errors import UnsupportedError
 from webnn_compile.frontends.onnx import import_model
 
@@ -115,15 +114,11 @@ MODELS = {
 DIMS = {"b": (1, 3), "n": (1, 11), "m": (2, 9)}
 
 
-def parsed(text: str) -> onnx.ModelProto:
-    return onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 21]> g {text}')
-
-
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", MODELS)
 def test_agrees_with_onnxruntime(name: str, target: str) -> None:
     need_driver(target)
-    made = parsed(MODELS[name])
+    made = from_text(MODELS[name])
     shape = [d.dim_param or d.dim_value for d in made.graph.input[0].type.tensor_type.shape.dim]
     dims = {size: DIMS[size] for size in shape if isinstance(size, str)}
     compiled = webnn_compile.compile(made, target, dims=dims)
@@ -165,7 +160,7 @@ FOLDED = {
 
 @pytest.mark.parametrize("name", FOLDED)
 def test_what_constants_decide_is_folded(name: str) -> None:
-    made = parsed(f"(float[4] x) => (float[k] y) {FOLDED[name].replace('<', '<int64[1] z = {4}, ', 1)}")
+    made = from_text(f"(float[4] x) => (float[k] y) {FOLDED[name].replace('<', '<int64[1] z = {4}, ', 1)}")
     graph = import_model(made)
     assert not {n.op for n in graph.nodes} & set(name.split())
     x = np.arange(4, dtype=np.float32)
@@ -194,4 +189,4 @@ def test_what_constants_decide_is_folded(name: str) -> None:
 )
 def test_messages(text: str, message: str) -> None:
     with pytest.raises(UnsupportedError, match=message):
-        webnn_compile.compile(parsed(f"(float[n] x) => (y) {text}"), dims={"n": (1, 9)})
+        webnn_compile.compile(from_text(f"(float[n] x) => (y) {text}"), dims={"n": (1, 9)})

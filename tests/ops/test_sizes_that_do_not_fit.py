@@ -11,7 +11,7 @@ import onnx
 import pytest
 import webnn_compile
 from drivers import need_driver
-from onnx_models import assert_close, onnxruntime_results, random
+from onnx_models import assert_close, from_text, onnxruntime_results, random
 from webnn_compile.errors import InputError, UnsupportedError
 
 
@@ -115,7 +115,7 @@ MODELS = {
 
 def parsed(case: str) -> onnx.ModelProto:
     made = MODELS[case]
-    return onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : {made.opset}]> g {made.text}')
+    return from_text(made.text, made.opset)
 
 
 def feeds(made: onnx.ModelProto, n: int) -> dict[str, Any]:

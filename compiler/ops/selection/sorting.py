@@ -25,7 +25,7 @@ def pick(name: str, keys: Keys, count: Size) -> Order:
     copies = not divides(4, product(keys.lines))
     start = compute(f"{name}.none", keys.lines, (), lambda *_: Const(-1))
 
-    def turn(_: Scalar, carried: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+    def step(_: Scalar, carried: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
         (last,) = carried
 
         def later(line: Sequence[Expr], i: Expr) -> Expr:
@@ -55,7 +55,7 @@ def pick(name: str, keys: Keys, count: Size) -> Order:
             return [picked], [picked]
         return [picked], [compute(f"{name}.copies", (*keys.lines, 4), (picked,), lambda *at: picked.read(at[:-1]))]
 
-    _, (rows,) = loop(name, count, [start], turn)
+    _, (rows,) = loop(name, count, [start], step)
     return Order(rows, by_place=True, copies=copies)
 
 
