@@ -318,7 +318,7 @@ export interface KernelFault {
     | 'one-thread';
 }
 
-/** How many kernels of the backend were tried, and were not, and those of all backends that failed. */
+/** How many kernels of the backend were tried, how many never, and those of all backends that failed. */
 export interface CanaryInfo {
   checked: number;
   skipped: number;

@@ -32,9 +32,9 @@ from .tolerances import EXACT, LOOSEST, SUMS, amplifies, base_tolerance, sums_pr
 
 Array = np.ndarray
 
-MOST_WORK = 4_000_000_000
-"""Operations of a launch above which a kernel has no canary."""
-MOST_ELEMENTS = 1 << 22
+MOST_WORK = 40_000_000_000
+"""Operations of a launch above which a kernel has no canary: the build makes them up to three times, a second each."""
+MOST_ELEMENTS = 1 << 24
 """Elements of a launch's operands and its result, likewise: a page fills them, in device memory of their own."""
 SIZE = 23
 """Sizes that a run decides are about so large, and each another."""

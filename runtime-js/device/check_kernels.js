@@ -15,7 +15,7 @@ import { tryKernels } from './try_kernels.js';
  * @property {number} began when the load did, by the clock of performance
  * @property {Promise<Known | undefined> | Known | undefined} known
  * @property {import('../model.js').CanaryInfo} [report]
- * @property {number[]} [skipped] kernels for which there was no time
+ * @property {number[]} [skipped] kernels that were never tried, for which there was no time
  * @property {number} [most] milliseconds that they take
  * @property {UnsupportedError} [wrong] the end of all runs
  * @property {(run: Promise<unknown>) => void} [onRun] takes each
@@ -28,7 +28,7 @@ const SHARE = 0.02;
 /** Milliseconds that they take on others. */
 const MOST_MS = 50;
 
-/** Runs until kernels are tried once more: the GPU is warm by then. */
+/** Runs until kernels are tried once more, when the GPU is warm, and until more of them are that had no time. */
 const RUNS = 100;
 
 /**
@@ -57,10 +57,11 @@ export async function avoidFaults(checks, on) {
  * Tries the kernels of a device that has compiled them.
  * @param {Checks} checks
  * @param {On} on
+ * @param {number} [least] so many of those that had no time before are tried, whatever they take
  * @returns {Promise<number>} how many have other sources now: launches that are in use do not
  * @throws {UnsupportedError} `wrong-results`
  */
-export async function checkKernels(checks, on) {
+export async function checkKernels(checks, on, least = 0) {
   const { device, program, plan } = on;
   const all = program.kernels.flatMap(({ checksum }, kernel) => (checksum ? [kernel] : []));
   const software = isSoftware(device.adapter);
@@ -69,10 +70,12 @@ export async function checkKernels(checks, on) {
   const known = await knownFaults(checks, on);
   const ms = plan.canaries === 'all' || known.length ? undefined : checks.most;
   // What had no time before comes first now.
-  const order = new Set([...(checks.skipped ?? []), ...all]);
-  let { skipped, failed } = await tryKernels(device, program, order, ms, software);
+  const { skipped: before = all } = checks;
+  const order = new Set([...before, ...all]);
+  let { skipped, failed } = await tryKernels(device, program, order, ms, software, least);
   // A device that gets one wrong may get others wrong.
   if (failed.length) ({ skipped, failed } = await tryKernels(device, program, all));
+  skipped = skipped.filter((kernel) => before.includes(kernel));
   checks.skipped = skipped;
   // One for each kernel: what took its source's place may fail, too. Kernels of other nodes may have the same name.
   /** @type {Map<string, KernelFault>} */
@@ -98,8 +101,8 @@ export async function checkKernels(checks, on) {
 }
 
 /**
- * After so many runs, once none follows at once, or as many more have, kernels are tried again; where one fails the device is set up anew,
- * as after a loss, or all further runs reject.
+ * After so many runs, once none follows at once, or as many more have, kernels are tried again, and so on until each has been tried; where
+ * one fails the device is set up anew, as after a loss, or all further runs reject.
  * @param {Checks} checks
  * @param {(task: (now: Built) => Promise<void>) => Promise<void>} enqueue
  * @param {(notice: { canaries: import('../model.js').CanaryInfo, reason?: string }) => void} notify takes each report that follows that of the load
@@ -107,12 +110,16 @@ export async function checkKernels(checks, on) {
  */
 export function checkLater(checks, enqueue, notify) {
   let left = RUNS;
+  let checked = 0;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let waiting;
   const check = () => {
     left = Infinity;
     enqueue(async (now) => {
-      if (await checkKernels(checks, now)) throw new DeviceLostError('lost', 'failed');
+      const { length } = checks.skipped ?? [];
+      // One more each time: those for which there is no memory remain.
+      if (await checkKernels(checks, now, ++checked)) throw new DeviceLostError('lost', 'failed');
+      if (length > checked) left = RUNS;
     }).catch(() => {}); // the next run says it
   };
   checks.onRun = (run) => {

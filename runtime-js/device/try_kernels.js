@@ -1,6 +1,6 @@
 // Launches on operands made of a seed, in storages of their own, whose results the build computed natively: a driver that computes
 // a kernel wrongly reports no error.
-import { toHalf, widenHalves, words } from '../values/convert.js';
+import { toHalf, widen, words } from '../values/convert.js';
 import { lengthOf } from '../values/dtypes.js';
 import { arrange } from './arrange.js';
 import { at, launchesOf, storageOf, valueAt, whole } from './device_program.js';
@@ -27,8 +27,9 @@ const PERIOD = 65521;
  * @param {Iterable<number>} kernels that have canaries
  * @param {number} [ms] all of them without it
  * @param {boolean} [software] whether the device is a CPU
+ * @param {number} [least] so many are tried, whatever they take
  */
-export async function tryKernels(device, program, kernels, ms = Infinity, software) {
+export async function tryKernels(device, program, kernels, ms = Infinity, software, least = 0) {
   const end = performance.now() + ms;
   /** @type {number[]} */
   const skipped = [];
@@ -48,7 +49,7 @@ export async function tryKernels(device, program, kernels, ms = Infinity, softwa
       work = 0;
     }
     // In a millisecond so many bytes are made, moved and compared, at least.
-    if (performance.now() + (work + own) / MIB > end) {
+    if (--least < 0 && performance.now() + (work + own) / MIB > end) {
       skipped.push(kernel);
       continue;
     }
@@ -57,8 +58,8 @@ export async function tryKernels(device, program, kernels, ms = Infinity, softwa
     const result = launch.arguments.length - 1;
     const { dtype } = storageOf(program, at(launch.arguments, result));
     const contents = launch.arguments.map((value, i) => elements(program, canary, value, result - i, drawn));
-    const signs = at(contents, result);
-    contents[result] = words(dtype, signs.length);
+    const signs = /** @type {Words} */ (contents.pop());
+    contents.push(words(dtype, signs.length));
     const { tryLaunch } = /** @type {Required<typeof device>} */ (device);
     const going = tryLaunch(launch, canary.sizes ?? [], contents).then((left) => {
       // Without it there is no memory for the launch, which says nothing of the kernel.
@@ -79,7 +80,7 @@ export async function tryKernels(device, program, kernels, ms = Infinity, softwa
  * @param {Canary} canary
  * @param {number} value
  * @param {number} a number of the argument, from the result on, which is 0
- * @param {Map<string, Words>} drawn what was made before: shorter arguments are the head of a longer one
+ * @param {Map<string, Words>} drawn what was made before
  */
 const elements = (program, canary, value, a, drawn) => {
   const { length, dtype: own } = valueAt(program, value);
@@ -89,24 +90,23 @@ const elements = (program, canary, value, a, drawn) => {
   const [digits = [[length]], limits = []] = canary.outside?.[a] ?? [constant?.digits, constant?.limits];
   const type = a ? dtype : 'int8';
   const key = `${[a, type, own, canary.floats, canary.integers]}`;
-  let array = drawn.get(key) ?? words(type, 0);
-  if (array.length < size) {
-    const known = array;
-    array = words(type, Math.max(size, PERIOD));
-    if (size <= MIB) drawn.set(key, array); // there is one for each kind of operand
+  let period = drawn.get(key);
+  if (!period) {
+    period = words(type, PERIOD);
+    drawn.set(key, period); // there is one for each kind of operand
     const number = a ? numberOf(own, canary) : (/** @type {number} */ word) => 1 - 2 * (word & 1);
     let word = (a + 1) * 0x9e3779b1;
-    array.set(known);
-    for (let e = known.length; e < PERIOD; e++) {
+    for (let e = 0; e < PERIOD; e++) {
       word ^= word << 13;
       word ^= word >>> 17;
       word ^= word << 5;
-      array[e] = type === 'float16' ? toHalf(number(word)) : number(word);
+      period[e] = type === 'float16' ? toHalf(number(word)) : number(word);
     }
-    for (let e = known.length || PERIOD; e < size; e += e - (e % PERIOD)) array.copyWithin(e, e % PERIOD, e);
   }
+  const array = words(type, size);
+  for (let e = 0; e < size; e += PERIOD) array.set(period.subarray(0, size - e), e);
   const count = lengthOf(digits.map(([extent]) => extent));
-  if (count === size && !limits.length) return array.subarray(0, size); // none is padding
+  if (count === size && !limits.length) return array; // none is padding
   const copy = words(type, size);
   arrange(
     array,
@@ -140,9 +140,8 @@ const numberOf = (dtype, { floats = 1, integers }) => {
  * @param {ArrayBuffer} bytes
  */
 const agrees = ({ checksum = 0, tolerance = 1e-4, most = Infinity }, signs, dtype, bytes) => {
-  const found = words(dtype, signs.length, bytes);
-  const numbers = dtype === 'float16' ? new Float32Array(found.length) : found;
-  if (numbers !== found) widenHalves(/** @type {Uint16Array} */ (found), numbers);
+  const numbers = new Float64Array(signs.length);
+  widen(dtype, words(dtype, signs.length, bytes), numbers, '');
   let total = 0;
   let squares = 0;
   for (let e = 0; e < signs.length; e++) {

@@ -72,9 +72,48 @@ test('on a GPU they take 50 ms, and those that had no time come first the next t
   await checkKernels(checks, on);
   assert.deepEqual([tried.splice(0), checks.report], [[0], { checked: 1, skipped: 1, failed: [] }]);
   await checkKernels(checks, on);
-  assert.deepEqual([tried.splice(0), checks.report], [[1], { checked: 1, skipped: 1, failed: [] }]);
+  assert.deepEqual([tried.splice(0), checks.report], [[1], { checked: 2, skipped: 0, failed: [] }]);
   await checkKernels(checks, { ...on, plan: { ...on.plan, canaries: 'all' } });
   assert.deepEqual([tried, checks.report], [[0, 1], { checked: 2, skipped: 0, failed: [] }]);
+});
+
+test('kernels that never fit into the time are tried after each hundred runs, one more each time', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const settled = async () => {
+    for (let i = 0; i < 40; i++) await undefined;
+  };
+  for (const memory of [true, false]) {
+    const tried = [];
+    const tryLaunch = async ({ kernel }) => {
+      tried.push(kernel);
+      return memory || kernel !== 1 ? Float32Array.of(RIGHT).buffer : undefined;
+    };
+    const three = [...program.kernels, program.kernels[1]].map((kernel) => ({ ...kernel, bytes: 2 ** 26 }));
+    const launches = [...program.launches, { ...program.launches[1], kernel: 2 }];
+    const on = {
+      plan: { backend: 'webgpu', program: { sha256: 'of the program' } },
+      program: { ...program, kernels: three, launches },
+      device: { adapter: 'A GPU', tryLaunch },
+    };
+    const checks = { began: 0, known: Promise.resolve(undefined) };
+    await checkKernels(checks, on);
+    assert.deepEqual([tried.splice(0), checks.report.skipped], [[], 3]);
+    checkLater(
+      checks,
+      (check) => check(on),
+      () => {},
+    );
+    const reports = [];
+    for (let run = 1; run <= 700; run++) {
+      checks.onRun(Promise.resolve());
+      await settled();
+      t.mock.timers.tick(5);
+      await settled();
+      if (run % 100 === 0) reports.push(checks.report.skipped);
+    }
+    assert.deepEqual(tried, [0, 1, 2]); // once: those for which there is no memory, too
+    assert.deepEqual(reports.slice(0, 4), memory ? [2, 0, 0, 0] : [2, 1, 1, 1]);
+  }
 });
 
 test('where some are known to be wrong all are tried, whatever it takes, and what is right is forgotten', async (t) => {
@@ -117,11 +156,13 @@ test('a software adapter has a share of the load, however old the page is', asyn
     device: { adapter: 'llvmpipe', tryLaunch: async () => Float32Array.of(RIGHT).buffer },
   };
   const checks = { began: 0, known: Promise.resolve(undefined) };
-  for (const time of [100, 3_600_000]) {
-    clock = time;
-    await checkKernels(checks, on);
-    assert.deepEqual(checks.report, { checked: 0, skipped: 2, failed: [] });
-  }
+  await checkKernels(checks, on);
+  assert.deepEqual(checks.report, { checked: 0, skipped: 2, failed: [] });
+  clock = 3_600_000;
+  await checkKernels(checks, on);
+  assert.deepEqual(checks.report, { checked: 0, skipped: 2, failed: [] });
+  await checkKernels(checks, on, 1); // so many of those that had no time, whatever it takes
+  assert.deepEqual(checks.report, { checked: 1, skipped: 1, failed: [] });
 });
 
 test('where operands have no memory, launches that are under way are left without a fault', async () => {
