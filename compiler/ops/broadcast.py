@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..ir.nodes import Binary, Const, Expr, Node
-from ..ir.rewrite import rewrite, walk
-from ..ir.sizes import Size, capacity, equal, is_one, number, shown, size, text_of
+from ..ir.nodes import Const, Expr
+from ..ir.sizes import Size, equal, is_one, shown, text_of
 from ..tensor import Tensor, compute
 from .call import Call, SizesDifferError
+from .equal_sizes import advice_for
 
 MOST_OPERANDS = 64
 """Operands of one expression. An operator that has more combines them in parts: an expression is as deep as it has
@@ -37,36 +37,8 @@ def _do_not_broadcast(call: Call, shapes: Sequence[Sequence[Size]], a: Size, b: 
     listed = " and ".join(shown(s) for s in shapes)
     if differ:
         return call.unsupported(f"shapes {listed} do not broadcast", "check the shapes given to the model")
-    limit = cut(a, b)
-    error = call.unsupported(
-        f"shapes {listed} broadcast only where {text_of(a)} and {text_of(b)} are equal, which is not known",
-        "fix these sizes by --dim, or give both one name"
-        if limit is None
-        else f"give ranges by --dim with which {text_of(limit[0])} is at most {limit[1]}",
-    )
-    return SizesDifferError(str(error), (a, b))
-
-
-def cut(a: Size, b: Size) -> tuple[Expr, int] | None:
-    """A size and the number that it may be at most, so that `a` and `b` are equal: there slices end before they do.
-    None where that does not make them equal."""
-    limits = [
-        (n.a, int(n.b.value))
-        for n in walk(number(a) - number(b))
-        if isinstance(n, Binary) and n.op == "min" and isinstance(n.b, Const)
-    ]
-    if not limits or not equal(_uncut(a), _uncut(b)):
-        return None
-    return max(limits, key=lambda limit: capacity(limit[0]) - limit[1])
-
-
-def _uncut(side: Size) -> Size:
-    """`side` where no minimum with a number is that number."""
-
-    def rule(n: Node) -> Node | None:
-        return n.a if isinstance(n, Binary) and n.op == "min" and isinstance(n.b, Const) else None
-
-    return size(rewrite(number(side), rule))
+    reason = f"shapes {listed} broadcast only where {text_of(a)} and {text_of(b)} are equal, which is not known"
+    return SizesDifferError(str(call.unsupported(reason, advice_for([(a, b)]))), (a, b))
 
 
 def broadcast_element(t: Tensor, axes: Sequence[Expr]) -> Expr:

@@ -21,6 +21,7 @@ from ..tensor import Tensor, compute
 from ..tensor.bound_elements import span_of
 from ..tensor.known_elements import known_elements
 from ..text.escape import shell_word
+from .equal_sizes import advice_for
 
 Array = np.ndarray
 T = TypeVar("T")
@@ -121,7 +122,7 @@ class Call:
         """Raises UnsupportedError for this reason unless two sizes are equal, SizesDifferError where they may be."""
         same = equal(a, b)
         if same is None:
-            raise SizesDifferError(str(self.unsupported(reason, advice)), (a, b))
+            raise SizesDifferError(str(self.unsupported(reason, advice_for([(a, b)]))), (a, b))
         if not same:
             raise self.unsupported(reason, advice)
 

@@ -27,10 +27,19 @@ MODELS = {
         ["--dim batch=1 --dim past_sequence_length=128 --dim sequence_length=128",
          "--dim batch=1..8 --dim past_sequence_length=0..128 --dim sequence_length=1..128"],
     ),
-    "a total that is a sum, from which nothing follows": (
+    "a total that is a sum, joined to it": (
         """(float[batch, past_sequence_length, 4] p, float[batch, sequence_length, 4] x,
             float[batch, total_sequence_length] m) => (y) <int64[1] last = {2}> {
              c = Concat <axis = 1> (p, x) u = Unsqueeze(m, last) d = Concat <axis = 2> (c, u) y = Exp(d)
+           }""",
+        ["--dim batch=1 --dim past_sequence_length=128 --dim sequence_length=128",
+         "--dim batch=1..8 --dim past_sequence_length=0..128 --dim sequence_length=1..128"],
+    ),
+    "a total that is a sum, from which nothing follows": (
+        """(float[batch, past_sequence_length, 4] p, float[batch, sequence_length, 4] x,
+            float[batch, total_sequence_length] m) => (y) <int64[1] last = {2}> {
+             c = Concat <axis = 1> (p, x) u = Unsqueeze(m, last) i = Cast <to = 7> (u)
+             y = GatherND <batch_dims = 2> (c, i)
            }""",
         ["--shape m=batchxpast_sequence_length+sequence_length --dim batch=1 --dim past_sequence_length=128 "
          "--dim sequence_length=128",

@@ -13,7 +13,7 @@ from ...errors import InputError, WebnnCompileError
 from ...graph.ir import Graph
 from ...graph.keep_states import usual_states
 from ...ir.sizes import Size, capacity, scalars_of
-from ...ops.broadcast import cut
+from ...ops.equal_sizes import cut
 from ...system.limits import CompileMemory
 from ..model_inputs import Dim, ModelInputs
 from .build_graph import build_graph

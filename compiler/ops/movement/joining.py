@@ -15,7 +15,8 @@ from ...tensor.bound_elements import span_of
 from ...tensor.computed_sizes import computed_size
 from ..axes import one_axis
 from ..broadcast import MOST_OPERANDS
-from ..call import Call
+from ..call import Call, SizesDifferError
+from ..equal_sizes import advice_for
 from .gather import to_int32
 
 
@@ -24,13 +25,14 @@ def concat(call: Call) -> Tensor:
     first = every[0]
     axis = one_axis(call, call.attribute("axis", 0), first.rank)
     for t in every:
-        if t.rank != first.rank or any(
-            not equal(a, b) for d, (a, b) in enumerate(zip(t.shape, first.shape, strict=True)) if d != axis
-        ):
-            raise call.unsupported(
-                f"shapes {shown(first.shape)} and {shown(t.shape)} differ in more than axis {axis}",
-                "check the input shapes",
-            )
+        pairs = [(a, b) for d, (a, b) in enumerate(zip(t.shape, first.shape, strict=False)) if d != axis]
+        differing = [pair for pair in pairs if not equal(*pair)]
+        shapes = f"shapes {shown(first.shape)} and {shown(t.shape)}"
+        if t.rank != first.rank or any(equal(*pair) is False for pair in differing):
+            raise call.unsupported(f"{shapes} differ in more than axis {axis}", "check the input shapes")
+        if differing:
+            reason = f"{shapes} differ in more than axis {axis} in some runs"
+            raise SizesDifferError(str(call.unsupported(reason, advice_for(differing))), differing[0])
     return joined(call.name, every, axis)
 
 

@@ -16,6 +16,7 @@ from ...tensor import Tensor, compute
 from ...tensor.bound_elements import bounded_size
 from ..axes import axes_argument, many_axes
 from ..call import Call
+from ..equal_sizes import advice_for
 from ..unravel import ravel, unravel, unravel_within
 from .gather import to_int32
 
@@ -92,19 +93,22 @@ def _reshape(call: Call) -> Tensor:
         others = product(e for e in shape if e != -1)
         shape[shape.index(-1)] = divided(whole, others) if others != 0 else 0
     if not equal(product(shape), whole) or any(isinstance(e, int) and e < 0 for e in shape):
-        raise _misfit(call, t, sizes)
+        raise _misfit(call, t, sizes, product(shape))
     return reshaped(call.name, t, tuple(shape))
 
 
-def _misfit(call: Call, t: Tensor, sizes: Sequence[Size]) -> Exception:
+def _misfit(call: Call, t: Tensor, sizes: Sequence[Size], whole: Size | None = None) -> Exception:
+    """The error for a tensor that does not become one of these sizes, which has `whole` elements."""
     if call.known_sizes(1) is None:
         return call.not_known(1, "shape")
     if not all(isinstance(n, int) for n in (*t.shape, *sizes)):
-        return call.unsupported(
-            f"{shown(t.shape)} cannot become {shown(sizes)} in every run",
+        advice = (
             "fix a size by --dim NAME=NUMBER, say by --dim NAME=LEAST..MOST,multiple=NUMBER what it is a multiple of, "
-            "or check the input shapes (--shape)",
+            "or check the input shapes (--shape)"
         )
+        pairs = [] if whole is None else [(whole, product(t.shape))]
+        reason = f"{shown(t.shape)} cannot become {shown(sizes)} in every run"
+        return call.unsupported(reason, advice_for(pairs, advice))
     return call.unsupported(
         f"{shown(t.shape)} cannot become {shown(sizes)}", "check the input shapes (--shape), or export the model again"
     )

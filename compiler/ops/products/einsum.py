@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...ir.nodes import Const, Expr
-from ...ir.sizes import Size, equal, is_one, text_of
+from ...ir.sizes import Size, is_one, text_of
 from ...tensor import Tensor, compute
 from ..call import Call
 from ..reductions.reduce_axes import reduce_over
@@ -17,11 +17,9 @@ def einsum(call: Call) -> Tensor:
     for term, t in zip(terms, operands, strict=True):
         for label, extent in zip(term, t.shape, strict=True):
             have = extents.get(label, 1)
-            if not is_one(have) and not is_one(extent) and not equal(have, extent):
-                raise call.unsupported(
-                    f"label {label!r} stands for {text_of(have)} and for {text_of(extent)} elements",
-                    "check the input shapes",
-                )
+            if not is_one(have) and not is_one(extent):
+                reason = f"label {label!r} stands for {text_of(have)} and for {text_of(extent)} elements"
+                call.check_equal(have, extent, reason, "check the input shapes")
             extents[label] = have if is_one(extent) else extent
     summed = [label for label in extents if label not in result]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...ir.nodes import Const, Expr
-from ...ir.sizes import Size, equal, is_one, shown
+from ...ir.sizes import Size, is_one, shown
 from ...tensor import Tensor, compute
 from ..broadcast import broadcast_element, broadcast_shape, spread_input
 from ..call import Call
@@ -110,10 +110,8 @@ def _batch_index(t: Tensor, outer: tuple[Expr, ...]) -> tuple[Expr, ...]:
 
 
 def _check_depth(call: Call, a: Tensor, b: Tensor, left: Size, right: Size) -> None:
-    if not equal(left, right):
-        raise call.unsupported(
-            f"shapes {shown(a.shape)} and {shown(b.shape)} do not multiply", "check the shapes given to the model"
-        )
+    reason = f"shapes {shown(a.shape)} and {shown(b.shape)} do not multiply"
+    call.check_equal(left, right, reason, "check the shapes given to the model")
 
 
 OPERATORS = {"Gemm": gemm, "MatMul": mat_mul, "MatMulInteger": mat_mul_integer}
