@@ -24,23 +24,23 @@ DIGITS = ROOT / "examples" / "digits" / "resnet18_digits.onnx"
 
 BYTES = {
     ("digits", "wasm"): 28_960,
-    ("digits", "webgl"): 27_540,
-    ("digits", "webgpu"): 25_740,
+    ("digits", "webgl"): 27_620,
+    ("digits", "webgpu"): 25_820,
     ("imagenet", "wasm"): 38_880,
-    ("imagenet", "webgl"): 37_160,
-    ("imagenet", "webgpu"): 36_060,
+    ("imagenet", "webgl"): 37_240,
+    ("imagenet", "webgpu"): 36_140,
 }
 """Bytes at most; resnet18 of ImageNet takes pictures and answers with classes."""
 
 WHOLE = 70_400
 """Bytes at most of all files but weights, for pages, types and browsers with plain SIMD, too."""
 
-OF_ALL = {"wasm": 41_080, "webgl": 40_290, "webgpu": 39_490}
+OF_ALL = {"wasm": 41_080, "webgl": 40_370, "webgpu": 39_570}
 """Bytes at most for one backend of a bundle for all, as above."""
 
-WHOLE_OF_ALL = 110_700
+WHOLE_OF_ALL = 110_770
 
-BY_DEFAULT = {"wasm": 42_820, "webgl": 43_750, "webgpu": 42_920}
+BY_DEFAULT = {"wasm": 42_820, "webgl": 43_830, "webgpu": 43_000}
 """Bytes at most for one backend of a bundle for all, with canaries, as the command line makes it: 44 kB or less."""
 
 OF_CANARIES = {"webgl": 3_000, "webgpu": 3_000, "wasm": 1_290}

@@ -14,12 +14,21 @@
 export function arrange(source, target, digits, limits) {
   const places = limits.map(() => 0);
   const sizes = digits.map((_, i) => digits.slice(i + 1).reduce((size, [extent]) => size * extent, 1));
+  // Whether what is within an index is in one piece, and has no limit.
+  const isRun = sizes.map((_, level) =>
+    digits.every(([, stride, axis = -1], i) => i <= level || (axis < 0 && (stride ?? sizes[i]) === sizes[i])),
+  );
   /** @type {(level: number, from: number, to: number) => void} */
   const fill = (level, from, to) => {
     const size = /** @type {number} */ (sizes[level]);
     const [extent, stride = size, axis = -1, weight = 1] = /** @type {StridedDimension} */ (digits[level]);
     const start = places[axis] ?? 0;
     const end = axis < 0 ? extent : Math.min(extent, Math.ceil((Number(limits[axis]) - start) / weight));
+    // A call takes as long as some elements.
+    if (stride === size && isRun[level] && end * size > 15) {
+      target.set(source.subarray(from, from + end * size), to);
+      return;
+    }
     if (size === 1) {
       for (let i = 0; i < end; i++) target[to + i] = /** @type {number} */ (source[from + i * stride]);
       return;

@@ -64,6 +64,8 @@ export async function avoidFaults(checks, on) {
 export async function checkKernels(checks, on, least = 0) {
   const { device, program, plan } = on;
   const all = program.kernels.flatMap(({ checksum }, kernel) => (checksum ? [kernel] : []));
+  // There may be time for few: on each visit others come first.
+  all.unshift(...all.splice(Math.random() * all.length));
   const software = isSoftware(device.adapter);
   checks.most ??= software ? SHARE * (performance.now() - checks.began) : MOST_MS;
   // Where some are known to be wrong, no other result than that of all can take the place of what is known.
@@ -147,7 +149,7 @@ const NAME = 'webnn-compile';
 const PATIENCE = 500; // ms: some browsers never answer
 
 /**
- * The result of a request to what is known, by the hash of a program's file; null or undefined where there is no database.
+ * The result of a request to what is known, by the hash of a program's file; something without faults where there is no database.
  * @param {(store: IDBObjectStore) => IDBRequest} use
  * @returns {Promise<any>}
  */
@@ -156,7 +158,7 @@ const askKnown = (use) =>
     setTimeout(resolve, PATIENCE);
     const opening = indexedDB.open(NAME);
     opening.onupgradeneeded = () => opening.result.createObjectStore(NAME);
-    opening.onerror = () => resolve(null);
+    opening.onerror = resolve;
     opening.onsuccess = () => {
       const request = use(opening.result.transaction(NAME, 'readwrite').objectStore(NAME));
       request.onsuccess = () => resolve(request.result);

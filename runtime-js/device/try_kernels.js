@@ -41,7 +41,7 @@ export async function tryKernels(device, program, kernels, ms = Infinity, softwa
   const launched = [];
   let work = 0;
   for (const kernel of kernels) {
-    const canary = at(program.kernels, kernel);
+    const canary = /** @type {Program['kernels'][number] & { checksum: number }} */ (at(program.kernels, kernel));
     const own = canary.bytes + canary.flops / (software ? 1 : PER_BYTE);
     // More would take memory, and to wait for each takes longer than it does.
     if (work + own > 32 * MIB) {
@@ -80,7 +80,7 @@ export async function tryKernels(device, program, kernels, ms = Infinity, softwa
  * @param {Canary} canary
  * @param {number} value
  * @param {number} a number of the argument, from the result on, which is 0
- * @param {Map<string, Words>} drawn what was made before
+ * @param {Map<string, Words>} drawn what was made before: shorter arguments are the head of a longer one
  */
 const elements = (program, canary, value, a, drawn) => {
   const { length, dtype: own } = valueAt(program, value);
@@ -90,23 +90,20 @@ const elements = (program, canary, value, a, drawn) => {
   const [digits = [[length]], limits = []] = canary.outside?.[a] ?? [constant?.digits, constant?.limits];
   const type = a ? dtype : 'int8';
   const key = `${[a, type, own, canary.floats, canary.integers]}`;
-  let period = drawn.get(key);
-  if (!period) {
-    period = words(type, PERIOD);
-    drawn.set(key, period); // there is one for each kind of operand
+  let array = drawn.get(key) ?? words(type, 0);
+  if (array.length < size) {
+    array = words(type, Math.max(size, PERIOD));
+    drawn.set(key, array); // there is one for each kind of operand
     const number = a ? numberOf(own, canary) : (/** @type {number} */ word) => 1 - 2 * (word & 1);
     let word = (a + 1) * 0x9e3779b1;
     for (let e = 0; e < PERIOD; e++) {
       word ^= word << 13;
       word ^= word >>> 17;
       word ^= word << 5;
-      period[e] = type === 'float16' ? toHalf(number(word)) : number(word);
+      array[e] = type === 'float16' ? toHalf(number(word)) : number(word);
     }
+    for (let e = PERIOD; e < size; e += PERIOD) array.copyWithin(e, 0, PERIOD);
   }
-  const array = words(type, size);
-  for (let e = 0; e < size; e += PERIOD) array.set(period.subarray(0, size - e), e);
-  const count = lengthOf(digits.map(([extent]) => extent));
-  if (count === size && !limits.length) return array; // none is padding
   const copy = words(type, size);
   arrange(
     array,
@@ -134,12 +131,12 @@ const numberOf = (dtype, { floats = 1, integers }) => {
 
 /**
  * Whether a result is the build's, by its norm, and its sum with random signs, in which errors of rounding cancel.
- * @param {Canary} canary
+ * @param {Canary & { checksum: number }} canary
  * @param {Words} signs zero for padding
  * @param {string} dtype of the result
  * @param {ArrayBuffer} bytes
  */
-const agrees = ({ checksum = 0, tolerance = 1e-4, most = Infinity }, signs, dtype, bytes) => {
+const agrees = ({ checksum, tolerance = 1e-4, most = Infinity }, signs, dtype, bytes) => {
   const numbers = new Float64Array(signs.length);
   widen(dtype, words(dtype, signs.length, bytes), numbers, '');
   let total = 0;

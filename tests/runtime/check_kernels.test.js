@@ -56,6 +56,7 @@ test('on a GPU they take 50 ms, and those that had no time come first the next t
   const MIB = 2 ** 20;
   let clock = 0;
   t.mock.method(performance, 'now', () => clock);
+  t.mock.method(Math, 'random', () => 0);
   const tried = [];
   const kernels = program.kernels.map((kernel) => ({ ...kernel, bytes: 30 * MIB }));
   const tryLaunch = async ({ kernel }) => {
@@ -79,6 +80,7 @@ test('on a GPU they take 50 ms, and those that had no time come first the next t
 
 test('kernels that never fit into the time are tried after each hundred runs, one more each time', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
+  t.mock.method(Math, 'random', () => 0);
   const settled = async () => {
     for (let i = 0; i < 40; i++) await undefined;
   };
@@ -113,6 +115,32 @@ test('kernels that never fit into the time are tried after each hundred runs, on
     }
     assert.deepEqual(tried, [0, 1, 2]); // once: those for which there is no memory, too
     assert.deepEqual(reports.slice(0, 4), memory ? [2, 0, 0, 0] : [2, 1, 1, 1]);
+  }
+});
+
+test('a visit that has time for one of them tries any of them', async (t) => {
+  const kernels = program.kernels.map((kernel) => ({ ...kernel, bytes: 30 * 2 ** 20 }));
+  for (const [random, first] of [
+    [0.49, 0],
+    [0.51, 1],
+  ]) {
+    t.mock.method(Math, 'random', () => random);
+    let clock = 0;
+    t.mock.method(performance, 'now', () => clock);
+    const tried = [];
+    const tryLaunch = async ({ kernel }) => {
+      tried.push(kernel);
+      clock += 30;
+      return Float32Array.of(RIGHT).buffer;
+    };
+    const on = {
+      plan: { backend: 'webgpu', program: { sha256: 'of the program' } },
+      program: { ...program, kernels },
+      device: { adapter: 'A GPU', tryLaunch },
+    };
+    const checks = { began: 0, known: Promise.resolve(undefined) };
+    await checkKernels(checks, on);
+    assert.deepEqual([tried, checks.skipped], [[first], [1 - first]]);
   }
 });
 
