@@ -17,7 +17,7 @@ def unfuse_joined(stmt: Stmt, *, parallel: bool = True) -> Stmt:
 
     For each loop of a dynamic length of which no division is left then, except parallel ones without `parallel`. A
     division by a size takes longer than what is done with an element, and elements apart from each other fill no lanes.
-    Loops of fixed lengths stay: where memory is contiguous their divisions cancel.
+    Where memory is contiguous divisions cancel, and a loop stays; those of fixed lengths do.
     """
     loops = [n for n in statements(stmt) if isinstance(n, For)]
     for var in dict.fromkeys(n.var for n in loops if n.var.length is not None and (parallel or not n.parallel)):
@@ -27,6 +27,8 @@ def unfuse_joined(stmt: Stmt, *, parallel: bool = True) -> Stmt:
 
 def _unfused(stmt: Stmt, var: Var) -> Stmt:
     found = {n.b: None for n in walk(stmt) if isinstance(n, Binary) and _divides(n, var)}
+    if not found or _moves_evenly(stmt, var):
+        return stmt
     assert var.length is not None
     sizes = sizes_between(size(var.length), [size(divisor) for divisor in found])
     if len(sizes) < 2:
