@@ -80,9 +80,8 @@ def test_a_loop_along_contiguous_memory_stays() -> None:
     assert unfuse_joined(body) is body
 
 
-def test_parallel_loops_stay_where_they_are_to() -> None:
+def test_a_joined_loop_becomes_two() -> None:
     i, body = _moved(4, 4, 0)
-    assert unfuse_joined(body, parallel=False) is body
     nested = unfuse_joined(body)
     assert not any(isinstance(n, Binary) and n.op in ("//", "%") for n in walk(nested))
     assert i not in free_vars(nested)

@@ -12,15 +12,15 @@ from ..access import accesses
 from ..steps import sizes_between, unfuse
 
 
-def unfuse_joined(stmt: Stmt, *, parallel: bool = True) -> Stmt:
+def unfuse_joined(stmt: Stmt) -> Stmt:
     """for v < h * w: x[v // w % h, v % w]   ->   for a < h: for b < w: x[a, b]
 
-    For each loop of a dynamic length of which no division is left then, except parallel ones without `parallel`. A
-    division by a size takes longer than what is done with an element, and elements apart from each other fill no lanes.
-    Where memory is contiguous divisions cancel, and a loop stays; those of fixed lengths do.
+    For each loop of a dynamic length of which no division is left then. A division by a size takes longer than what is
+    done with an element, and elements apart from each other fill no lanes. Where memory is contiguous divisions cancel,
+    and a loop stays; those of fixed lengths do.
     """
-    loops = [n for n in statements(stmt) if isinstance(n, For)]
-    for var in dict.fromkeys(n.var for n in loops if n.var.length is not None and (parallel or not n.parallel)):
+    loops = [n.var for n in statements(stmt) if isinstance(n, For) and n.var.length is not None]
+    for var in dict.fromkeys(loops):
         stmt = _unfused(stmt, var)
     return stmt
 
