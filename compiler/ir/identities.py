@@ -183,12 +183,15 @@ def stay_in_one_period(op: str, x: Affine, divisor: int) -> Affine | None:
 
 
 def cancel_common_factor(op: str, x: Affine, divisor: int) -> Affine | None:
-    """(g * y + r) // (g * d)   ->   y // d;   (g * y + r) % (g * d)   ->   g * (y % d) + r, where r is in [0, g)"""
-    factors = {gcd(divisor, *(c for _, c in x.terms)), *(gcd(divisor, c) for _, c in x.terms)} - {1}
-    for common in sorted(factors):
+    """(g * y + r) // (g * d)   ->   y // d;   (g * y + r) % (g * d)   ->   g * (y % d) + r, where r is in [0, g)
+
+    r is a constant, or at least two terms: of an index of two terms, as the number of a GPU's invocation, all quotients
+    and remainders have one dividend, which is computed once."""
+    factors = {gcd(divisor, *(c for _, c in x.terms)), *(gcd(divisor, c) for _, c in x.terms)}
+    for common in sorted(factors - {1}):
         inner = Affine(tuple((a, c // common) for a, c in x.terms if c % common == 0), x.constant // common)
         rest = Affine(tuple((a, c) for a, c in x.terms if c % common), x.constant % common)
-        span = facts.range_of_sum(rest)
+        span = facts.range_of_sum(rest) if len(rest.terms) != 1 else None
         if span is not None and span[0] >= 0 and span[1] < common:
             divided = divide(op, inner, divisor // common)
             return divided if op == "//" else divided.scale(common) + rest

@@ -1,5 +1,5 @@
-"""What reads a Reshape that joins dimensions whose sizes vary, as the groups of a GroupNormalization that exporters
-write: onnxruntime's results at every size."""
+"""Operators behind a Reshape that joins dimensions whose sizes vary, as the groups of a GroupNormalization that
+exporters write: onnxruntime's results at every size."""
 
 from __future__ import annotations
 
