@@ -72,6 +72,15 @@ def test_a_loop_whose_divisions_do_not_vanish_stays() -> None:
     assert unfuse_joined(body) is body
 
 
+def test_a_loop_that_is_divided_by_constants_stays() -> None:
+    """Of a DepthToSpace: the blocks of an image become its rows."""
+    w = Scalar("w", 4, low=1)
+    i = Var("i", 12, w * 3)
+    x, y = Buffer("x", (3, 4), F32), Buffer("y", (12,), F32)
+    body = simplify_stmt(For(i, Store(y, (i,), Load(x, (i % 3, i // 3)))))
+    assert unfuse_joined(body) is body
+
+
 def test_a_loop_along_contiguous_memory_stays() -> None:
     h = Scalar("h", 4, low=1)
     i = Var("i", 12, h * 3)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...ir.affine import Affine, affine
-from ...ir.nodes import Binary, For, Stmt, Var
+from ...ir.nodes import Binary, Const, For, Stmt, Var
 from ...ir.products import is_size
 from ...ir.rewrite import free_vars, statements, walk
 from ...ir.simplify import simplify_stmt
@@ -17,7 +17,7 @@ def unfuse_joined(stmt: Stmt) -> Stmt:
 
     For each loop of a dynamic length of which no division is left then. A division by a size takes longer than what is
     done with an element, and elements apart from each other fill no lanes. Where memory is contiguous divisions cancel,
-    and a loop stays; those of fixed lengths do.
+    and a loop stays; so do those that are divided by constants alone, as of fixed lengths: that is a multiplication.
     """
     loops = [n.var for n in statements(stmt) if isinstance(n, For) and n.var.length is not None]
     for var in dict.fromkeys(loops):
@@ -27,7 +27,7 @@ def unfuse_joined(stmt: Stmt) -> Stmt:
 
 def _unfused(stmt: Stmt, var: Var) -> Stmt:
     found = {n.b: None for n in walk(stmt) if isinstance(n, Binary) and _divides(n, var)}
-    if not found or _moves_evenly(stmt, var):
+    if all(isinstance(divisor, Const) for divisor in found) or _moves_evenly(stmt, var):
         return stmt
     assert var.length is not None
     sizes = sizes_between(size(var.length), [size(divisor) for divisor in found])
