@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,15 +15,17 @@ from webnn_compile.choices import DEFAULT
 from webnn_compile.cpu.compile_for_cpu import schedule_kernel
 from webnn_compile.dtypes import F32
 from webnn_compile.errors import ScheduleError
-from webnn_compile.frontends.model_inputs import model_inputs
+from webnn_compile.frontends.model_inputs import DimLike, model_inputs
 from webnn_compile.frontends.onnx import import_model
 from webnn_compile.graph.passes import run_graph_passes
 from webnn_compile.ir.nodes import Binary, Buffer, For, Kernel, Load, LoopKind, Scalar, Stmt, Store, Var
 from webnn_compile.ir.rewrite import free_vars, walk
 from webnn_compile.ir.simplify import simplify_stmt
+from webnn_compile.passes.flatten_indices import flatten_indices
 from webnn_compile.pipeline.lower_model import lower_model
 from webnn_compile.schedule.rules.unfuse_joined import unfuse_joined
 from webnn_compile.schedule.steps import sizes_between, unfuse
+from webnn_compile.target import Target
 
 
 def check(nest: Nest, body: Stmt) -> None:
@@ -107,6 +111,11 @@ MODELS = {
           r = Reshape(x, s)
           y = Exp(r)
         }""",
+    "a softmax of joined rows": """
+        (float[1, 8, h, w] x) => (float[1, 2, n] y) <int64[3] s = {0, 2, -1}> {
+          r = Reshape(x, s)
+          y = Softmax(r)
+        }""",
     "rows and an image again": """
         (float[1, 8, h, w] x) => (float[1, 8, h, w] y)
         <int64[3] s = {0, 2, -1}, float[2] one = {1, 2}, float[2] zero = {0, 1}> {
@@ -123,9 +132,9 @@ MODELS = {
 }
 
 
-def _kernels(text: str) -> list[Kernel]:
-    graph = import_model(from_text(text), model_inputs(dims={"h": (3, 40), "w": (3, 40)}))
-    return [schedule_kernel(k, NARROW, 2, DEFAULT) for k in lower_model(run_graph_passes(graph)).kernels]
+def _kernels(text: str, size: DimLike = (3, 40), target: Target = NARROW) -> list[Kernel]:
+    graph = import_model(from_text(text), model_inputs(dims={"h": size, "w": size}))
+    return [schedule_kernel(k, target, 2, DEFAULT) for k in lower_model(run_graph_passes(graph)).kernels]
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -137,3 +146,14 @@ def test_no_element_takes_a_division_by_a_size(name: str) -> None:
         assert not [d for d in divisors if any(isinstance(v, Scalar) for v in free_vars(d))], kernel.name
         if "tokens" not in name:
             assert any(n.kind is LoopKind.VECTOR for n in inner), kernel.name
+
+
+@pytest.mark.parametrize("name", ["a softmax of joined rows", "rows and an image again"])
+def test_vectors_of_fixed_sizes_are_contiguous(name: str) -> None:
+    """Rows that join three axes, in vectors that are a part of a row of the image."""
+    for kernel in _kernels(MODELS[name], 64, replace(NARROW, lanes=16)):
+        vectors = [n for n in walk(flatten_indices(kernel).body) if isinstance(n, For) and n.kind is LoopKind.VECTOR]
+        assert vectors, kernel.name
+        for loop in vectors:
+            divisions = [n for n in walk(loop.body) if isinstance(n, Binary) and n.op in ("//", "%")]
+            assert not [n for n in divisions if loop.var in free_vars(n)], kernel.name
