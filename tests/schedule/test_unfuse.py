@@ -77,7 +77,7 @@ def test_a_loop_whose_divisions_do_not_vanish_stays() -> None:
 
 
 def test_a_loop_that_is_divided_by_constants_stays() -> None:
-    """Of a DepthToSpace: the blocks of an image become its rows."""
+    """A DepthToSpace makes rows of an image of its blocks so."""
     w = Scalar("w", 4, low=1)
     i = Var("i", 12, w * 3)
     x, y = Buffer("x", (3, 4), F32), Buffer("y", (12,), F32)
