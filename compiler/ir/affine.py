@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from math import gcd
+
 from .frozen import frozen
 from .nodes import Binary, Const, Expr, Unary, Var
 from .products import factors, has_scalars, product
+
+Term = tuple[Expr, int]
+"""An atom and its coefficient."""
 
 COEFFICIENT, LIMIT = 1 << 10, 1 << 31
 """Coefficients up to the first are taken to leave int32 (the second) in no sum."""
@@ -199,14 +204,34 @@ def divide_terms(x: Affine, y: Affine) -> tuple[Affine, Affine]:
 
 def _leading_quotient(x: Affine, y: Affine) -> Affine | None:
     """A term of x divided by the term of y that has the most factors; None where that divides none."""
-    divisors, by = max(((factors(a) or (), c) for a, c in y.terms), key=lambda term: len(term[0]))
-    for atom, c in x.terms if divisors else ():
-        left = list(factors(atom) or ())
-        if c % by == 0 and all(left.count(v) >= divisors.count(v) for v in divisors):
-            for v in divisors:
-                left.remove(v)
-            return Affine(((product(tuple(left)), c // by),), 0) if left else Affine((), c // by)
-    return None
+    if not y.terms:
+        return None
+    leading = max(y.terms, key=lambda term: len(factors(term[0]) or ()))
+    quotients = (divide_term(term, leading) for term in x.terms)
+    return next((q for q in quotients if q is not None), None)
+
+
+def divide_term(term: Term, by: Term) -> Affine | None:
+    """The quotient of two terms; None where that is no product of factors of the first."""
+    left = list(factors(term[0]) or ())
+    divisors = factors(by[0])
+    if not divisors or term[1] % by[1] or any(left.count(v) < divisors.count(v) for v in divisors):
+        return None
+    for v in divisors:
+        left.remove(v)
+    quotient = term[1] // by[1]
+    return Affine(((product(tuple(left)), quotient),), 0) if left else Affine((), quotient)
+
+
+def common_factor(x: Term, y: Term) -> Affine:
+    """The greatest product of factors that both terms have; a constant where they have none."""
+    left, shared = list(factors(x[0]) or ()), []
+    for v in factors(y[0]) or ():
+        if v in left:
+            left.remove(v)
+            shared.append(v)
+    coefficient = gcd(x[1], y[1])
+    return Affine(((product(tuple(shared)), coefficient),), 0) if shared else Affine((), coefficient)
 
 
 def flat_offset(shape: tuple[int, ...], indices: tuple[Expr, ...]) -> Affine:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from math import gcd
 from typing import TypeVar
 
-from .affine import Affine, affine, divide_terms, merge, multiply
+from .affine import Affine, affine, common_factor, divide_term, divide_terms, merge, multiply
 from .memo import memo
 from .nodes import Binary, Const, Expr
 from .products import is_size
@@ -80,10 +80,35 @@ def divide_by_size(op: str, x: Affine, y: Affine) -> Affine:
     if span is None or span[0] < 1:
         return _atom(op, x, y)
     quotient, rest = divide_terms(x, y)
-    low, room = facts.range_of_sum(rest), facts.range_of_sum(y + Affine((), -1) + rest.scale(-1))
-    if low is not None and room is not None and low[0] >= 0 and room[0] >= 0:
+    if _is_below(rest, y):
         return quotient if op == "//" else rest
-    return quotient + _atom(op, rest, y) if op == "//" else _atom(op, rest, y)
+    left = _cancel_sizes(op, rest, y) or _atom(op, rest, y)
+    return quotient + left if op == "//" else left
+
+
+def _is_below(x: Affine, y: Affine) -> bool:
+    """Whether 0 <= x < y."""
+    low, room = facts.range_of_sum(x), facts.range_of_sum(y + Affine((), -1) + x.scale(-1))
+    return low is not None and room is not None and low[0] >= 0 and room[0] >= 0
+
+
+def _cancel_sizes(op: str, x: Affine, y: Affine) -> Affine | None:
+    """(g * z + r) // (g * d)   ->   z // d;   (g * z + r) % (g * d)   ->   g * (z % d) + r, where r is in [0, g), for a
+    product of sizes g. The counter of a row of 4 * H * W elements is made of those of 4 matrices so."""
+    if y.constant or len(y.terms) != 1:
+        return None
+    for term in x.terms if len(x.terms) > 1 else ():
+        common = common_factor(term, y.terms[0])
+        if not common.terms or common == y:
+            continue
+        multiple = Affine(tuple(t for t in x.terms if divide_term(t, common.terms[0]) is not None), 0)
+        rest = Affine(tuple(t for t in x.terms if t not in multiple.terms), x.constant)
+        if _is_below(rest, common):
+            z, d = (divide_terms(form, common)[0] for form in (multiple, y))
+            inner = divide_by_size(op, z, d)
+            whole = multiply(inner, common) if inner.terms else common.scale(inner.constant)
+            return inner if op == "//" else None if whole is None else whole + rest
+    return None
 
 
 def _atom(op: str, x: Affine, y: Affine) -> Affine:
@@ -158,13 +183,19 @@ def stay_in_one_period(op: str, x: Affine, divisor: int) -> Affine | None:
 
 
 def cancel_common_factor(op: str, x: Affine, divisor: int) -> Affine | None:
-    """(g * y + k) // (g * d)   ->   y // d;   (g * y + k) % (g * d)   ->   g * (y % d) + k, where k is in [0, g)"""
-    common = gcd(divisor, *(c for _, c in x.terms))
-    if common == 1:
-        return None
-    inner = Affine(tuple((a, c // common) for a, c in x.terms), x.constant // common)
-    divided = divide(op, inner, divisor // common)
-    return divided if op == "//" else divided.scale(common) + Affine((), x.constant % common)
+    """(g * y + r) // (g * d)   ->   y // d;   (g * y + r) % (g * d)   ->   g * (y % d) + r, where r is in [0, g)
+
+    r is a constant, or at least two terms: of an index of two terms, as the number of a GPU's invocation, all quotients
+    and remainders have one dividend, which is computed once."""
+    factors = {gcd(divisor, *(c for _, c in x.terms)), *(gcd(divisor, c) for _, c in x.terms)}
+    for common in sorted(factors - {1}):
+        inner = Affine(tuple((a, c // common) for a, c in x.terms if c % common == 0), x.constant // common)
+        rest = Affine(tuple((a, c) for a, c in x.terms if c % common), x.constant % common)
+        span = facts.range_of_sum(rest) if len(rest.terms) != 1 else None
+        if span is not None and span[0] >= 0 and span[1] < common:
+            divided = divide(op, inner, divisor // common)
+            return divided if op == "//" else divided.scale(common) + rest
+    return None
 
 
 def merge_quotients(op: str, x: Affine, divisor: int) -> Affine | None:

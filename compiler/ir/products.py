@@ -11,11 +11,14 @@ if TYPE_CHECKING:
 
 
 def factors(atom: Expr) -> tuple[Expr, ...] | None:
-    """The variables, and other expressions of scalars, whose product an atom is; None for another one."""
+    """The variables, parts of variables, and other expressions of scalars, whose product an atom is; None for another
+    one. The parts of v are v // c and v % c."""
     match atom:
         case Binary("*", a, b):
             first, last = factors(a), factors(b)
             return None if first is None or last is None else (*first, *last)
+        case Binary("//" | "%", Var(), Const()):
+            return (atom,)
     return (atom,) if isinstance(atom, Var) or is_size(atom) else None
 
 

@@ -25,6 +25,7 @@ from .rules.pointwise import schedule_pointwise
 from .rules.reduction import schedule_reduction
 from .rules.roles import SUMS, find_roles
 from .rules.transform import schedule_transform, transform_loops
+from .rules.unfuse_joined import unfuse_joined
 from .rules.word_sums import schedule_word_sums, sums_words
 from .split_groups import split_blocks, split_groups
 from .steps import preload
@@ -79,6 +80,9 @@ def _schedule(
         case None:
             return stmt, {}
         case Pointwise():
+            stmt = unfuse_joined(stmt)
+            nest = match_nest(stmt)
+            assert isinstance(nest, Pointwise)
             if not isinstance(nest.store.value, Load):
                 stmt = split_blocks(stmt, nest.loops, nest.store.value, 2 * target.lanes)
                 nest = match_nest(stmt)
@@ -97,6 +101,8 @@ def _schedule(
     if isinstance(form, Contraction) and form.sum in SUMS and find_roles(nest) is not None:
         scheduled, swapped = schedule_contraction(stmt, form, target, packed, choices)
         return block_products(scheduled), swapped
+    stmt = unfuse_joined(stmt)
+    nest = match_reduction(stmt)
     if sums_words(stmt, nest, target):
         return block_sums(schedule_word_sums(stmt, nest, target, choices)), {}
     if not nest.loops:

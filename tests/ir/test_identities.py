@@ -104,6 +104,8 @@ EXAMPLES: list[tuple[Expr, Expr]] = [
     ((V + 6) % 5, V + 1),
     ((U * 6 + 3) // 4, (U * 3 + 1) // 2),
     ((U // 2 + 3) // 2, (U + 6) // 4),
+    ((U * 16 + V * 5 + SIZE) // 32, U // 2),
+    ((U * 16 + V * 5 + SIZE + 1) % 32, U % 2 * 16 + V * 5 + SIZE + 1),
     (SIZE % 4 // 2, SIZE // 2 % 2),
     (Binary("min", V, U + 2), V),
     (Binary("max", U + 2, V), U + 2),

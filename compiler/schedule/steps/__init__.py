@@ -26,6 +26,7 @@ from .stage import stage
 from .sum_in_blocks import sum_in_blocks
 from .tag import tag, vectorise
 from .tensorize import tensorize
+from .unfuse import sizes_between, unfuse
 
 __all__ = [
     "NARROWEST_VECTOR",
@@ -49,6 +50,7 @@ __all__ = [
     "rounded",
     "segments",
     "sink",
+    "sizes_between",
     "split",
     "spread",
     "stage",
@@ -57,6 +59,7 @@ __all__ = [
     "tag",
     "tensorize",
     "tiles_of",
+    "unfuse",
     "vector_segments",
     "vectorise",
     "vectors_of",
