@@ -1,5 +1,4 @@
-"""What elements along one axis have in common, as places and weights of a resized one, is computed once, where a launch
-costs little."""
+"""Tables of what elements share along one axis, as places and weights of a resized one, where a launch costs little."""
 
 from __future__ import annotations
 

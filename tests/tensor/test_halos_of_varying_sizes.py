@@ -91,7 +91,7 @@ def test_results_elsewhere(target: str) -> None:
 
 
 def test_other_readers() -> None:
-    """What adds images, pools them or convolves each channel by itself reads these within their halo."""
+    """Sums of images, pooling and depthwise convolutions of images with a halo."""
     weights = {"d": random((3, 1, 3, 3)), "w": random((3, 3, 3, 3)), "v": random((2, 3, 5, 5))}
     nodes = [
         node("Sigmoid", ["x"], ["s"]),

@@ -41,7 +41,7 @@ def rounds(kernel: Kernel) -> bool:
 @pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
 @pytest.mark.parametrize("target", TARGETS, ids=lambda t: t.name)
 def test_no_kernel_of_the_image_rounds(target: object, mode: str) -> None:
-    """What rounds is of one axis; the tables are so few that their kernels cost little."""
+    """Kernels that round have results of one axis."""
     low = resized(mode)
     stages = [(group, dict(s)["schedule_cpu"]) for group, s in stages_of(low, target)]  # type: ignore[arg-type]
     assert any(rounds(kernel) for _, kernel in stages)
