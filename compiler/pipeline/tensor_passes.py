@@ -40,6 +40,7 @@ from ..tensor.split_reads import split_reads
 from ..tensor.split_reductions import split_reductions
 from ..tensor.split_windows import split_windows
 from ..tensor.store_rows import store_rows
+from ..tensor.store_tables import store_tables
 from ..tensor.structure import Loop
 from ..tensor.sum_exactly import sum_exactly
 from ..tensor.sum_in_floats import sum_in_floats
@@ -180,6 +181,10 @@ def _split_windows(program: TensorProgram, options: TensorOptions) -> TensorProg
     return program if options.opt_level < 2 or options.policy.few_launches else split_windows(program)
 
 
+def _store_tables(program: TensorProgram, options: TensorOptions) -> TensorProgram:
+    return program if options.opt_level < 2 or options.policy.few_launches else store_tables(program)
+
+
 def _read_factors(program: TensorProgram, options: TensorOptions) -> TensorProgram:
     return read_factors(program) if options.policy.few_launches else program
 
@@ -220,6 +225,7 @@ TENSOR_PASSES: Mapping[str, TensorPass] = {
     "use_winograd": _use_winograd,
     "sum_exactly": _sum_exactly,
     "split_windows": _split_windows,
+    "store_tables": _store_tables,
     "merge_extremes": _merge_extremes,
     "read_factors": _read_factors,
     "split_contractions": _split_contractions,

@@ -10,12 +10,12 @@ from ..ir.bounds import unproved_index
 from ..ir.facts import range_of
 from ..ir.forms import Form, Map, form_of
 from ..ir.layout import Layout
-from ..ir.nodes import Alloc, Binary, Buffer, Const, Expr, For, Kernel, Load, Scope, Seq, Stmt, Store, Var
+from ..ir.nodes import Alloc, Binary, Buffer, Const, Expr, For, Kernel, Load, Scope, Seq, Stmt, Store, Var, expr
 from ..ir.reduction import COMBINE, Reduce
 from ..ir.rewrite import free_vars, loads, rewrite, rewrite_top_down, substitute
 from ..ir.simplify import simplify_expr, simplify_stmt
-from ..ir.sizes import scalars_of
-from .choose_layout import CHANNEL_ALIGN, guard_is_bounds
+from ..ir.sizes import Size, scalars_of
+from .choose_layout import CHANNEL_ALIGN, guard_is_bounds, reach_of, sizes_of
 from .fuse import Group
 from .tensor import Tensor
 
@@ -45,10 +45,10 @@ def build_kernel(
     layout = layouts[group.output]
     partly = destination is not None and (destination.index is not None or destination.first is not None)
     loops = _axes(group, layout, rounded=not partly)
-    reads, values = _place_reads(group, layouts, loops)
+    reads, values = _place_reads(group, layouts, loops, fill_halo)
     if not _in_range(group, loops, values):
         loops = _axes(group, layout, rounded=False)
-        reads, values = _place_reads(group, layouts, loops)
+        reads, values = _place_reads(group, layouts, loops, fill_halo)
     body, reduction = values
     out = layout.buffer(group.output.name, group.output.dtype)
     place: list[Expr] = [loops[a] for a in range(len(loops))]
@@ -65,7 +65,8 @@ def build_kernel(
         store = _reduction_loops(group, body, reduction, out, target)
     for axis in reversed(layout.order):
         store = For(loops[axis], store)
-    fills = _fill_halo(out, layout) if fill_halo else []
+    sizes = [v.extent if v.length is None else v.length for v in group.axes]
+    fills = _fill_halo(out, layout, sizes_of(sizes, layout.shape)) if fill_halo else []
     fills += _fill_blocks(out, layout) if fill_halo and group.output.prepared else []
     nest = simplify_stmt(Seq((*fills, store)))
     form = _form(loops, group.reduce, reduction)
@@ -98,9 +99,10 @@ def _axes(group: Group, layout: Layout, *, rounded: bool) -> dict[int, Var]:
 
 
 def _place_reads(
-    group: Group, layouts: Mapping[Tensor, Layout], loops: Mapping[int, Var]
+    group: Group, layouts: Mapping[Tensor, Layout], loops: Mapping[int, Var], filled: bool
 ) -> tuple[list[Buffer], tuple[Expr, Expr | None]]:
-    """The buffers read, in their layouts, and the group's expressions over them and the new loop variables."""
+    """The buffers read, in their layouts, and the group's expressions over them and the new loop variables; `filled`:
+    each kernel fills halos, hence around the sizes of the run."""
     env: dict[Var, Expr] = {v: loops[d] for d, v in enumerate(group.axes)}
     body = substitute(group.body, env)
     reduction = None if group.reduce is None else substitute(group.reduce.value, env)
@@ -108,7 +110,9 @@ def _place_reads(
     last = here.blocks[-1].axis if here.blocks else here.order[-1] if here.order else None
     placed: dict[Buffer, Layout] = {}
     buffers: dict[Buffer, Buffer] = {}
+    shapes: dict[Buffer, tuple[Size, ...]] = {}
     for t in group.reads:
+        shapes[t.buffer] = sizes_of(t.shape, t.extents) if filled else t.extents
         if not t.is_constant:
             placed[t.buffer] = layouts[t]
         else:
@@ -120,7 +124,8 @@ def _place_reads(
         if isinstance(n, Load) and n.buffer in placed:
             layout = placed[n.buffer]
             guard = n.guard
-            if guard is not None and guard_is_bounds(n) and _halo_covers(n, layout):
+            shape = shapes[n.buffer]
+            if guard is not None and guard_is_bounds(n, shape) and _halo_covers(n, layout, shape):
                 guard = None
             return Load(buffers[n.buffer], layout.index(n.indices), guard)
         return None
@@ -145,11 +150,11 @@ def _constant_layout(t: Tensor, wide: Var | None, values: list[Expr]) -> Layout:
     return layout
 
 
-def _halo_covers(x: Load, layout: Layout) -> bool:
-    for d, i in enumerate(x.indices):
-        r = range_of(i)
-        lo, hi = layout.pad[d]
-        if r is None or r[0] < -lo or r[1] >= layout.shape[d] + hi:
+def _halo_covers(x: Load, layout: Layout, shape: tuple[Size, ...]) -> bool:
+    """Whether the halo around an image of `shape` has every element that is read outside."""
+    for (low, high), i, n in zip(layout.pad, x.indices, shape, strict=True):
+        reach = reach_of(i, n)
+        if reach is None or reach[0] > low or reach[1] > high:
             return False
     return True
 
@@ -204,13 +209,13 @@ def _fill_blocks(out: Buffer, layout: Layout) -> list[Stmt]:
     return fills
 
 
-def _fill_halo(out: Buffer, layout: Layout) -> list[Stmt]:
-    """Zeros around the interior: for each padded dimension, outermost first, the slabs before and after."""
+def _fill_halo(out: Buffer, layout: Layout, shape: tuple[Size, ...]) -> list[Stmt]:
+    """Zeros around the interior, of `shape`: for each padded dimension, outermost first, the slabs before and after."""
     fills: list[Stmt] = []
     zero = Const(0.0 if out.dtype.is_float else 0, out.dtype)
     for position, axis in enumerate(layout.order):
         lo, hi = layout.pad[axis]
-        for start, count in ((0, lo), (lo + layout.shape[axis], hi)):
+        for start, count in ((Const(0), lo), (expr(shape[axis]) + lo, hi)):
             if not count:
                 continue
             vars_: list[Var] = []
@@ -218,13 +223,15 @@ def _fill_halo(out: Buffer, layout: Layout) -> list[Stmt]:
             for p, a in enumerate(layout.order):
                 inner_lo = layout.pad[a][0]
                 if p < position:
-                    v = Var(f"b{a}", layout.shape[a])
+                    v = Var(f"b{a}", layout.shape[a], _length(shape[a]))
                     indices.append(v + inner_lo if inner_lo else v)
                 elif p == position:
                     v = Var(f"b{a}", count)
-                    indices.append(v + start if start else v)
+                    indices.append(simplify_expr(v + start))
                 else:
-                    v = Var(f"b{a}", layout.extent(a))
+                    whole = layout.align[a] == 1 and not layout.block_size(a) > 1
+                    size = shape[a] + sum(layout.pad[a]) if whole else layout.extent(a)
+                    v = Var(f"b{a}", layout.extent(a), _length(size))
                     indices.append(v)
                 vars_.append(v)
             stmt: Stmt = Store(out, tuple(indices), zero)
@@ -232,3 +239,7 @@ def _fill_halo(out: Buffer, layout: Layout) -> list[Stmt]:
                 stmt = For(v, stmt)
             fills.append(stmt)
     return fills
+
+
+def _length(size: Size) -> Expr | None:
+    return None if isinstance(size, int) else size

@@ -7,6 +7,7 @@ result has the bytes of its operand becomes an alias (see `aliases`).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -16,8 +17,9 @@ from ..ir.affine import affine
 from ..ir.conditions import conjuncts, nonnegative
 from ..ir.facts import range_of
 from ..ir.layout import Layout
-from ..ir.nodes import Binary, Const, Expr, Load
+from ..ir.nodes import Binary, Const, Expr, Load, expr
 from ..ir.rewrite import loads
+from ..ir.sizes import Size, capacity
 from ..target import CPU_LAYOUTS, LANES, LayoutPolicy
 from .fuse import Group
 from .fuse.dataflow import count
@@ -134,7 +136,8 @@ def _spread(groups: tuple[Group, ...], last: set[Tensor]) -> None:
 
 
 def _halos(groups: tuple[Group, ...], costs: CpuCosts | None) -> Halos:
-    """For each tensor, how far beyond its edges convolutions read it; with `costs`, also where that is far."""
+    """For each tensor, how far beyond its edges convolutions read it; with `costs`, also where that is far, or an edge
+    is where a run says."""
     halos: dict[Tensor, list[list[int]]] = {}
     for g in groups:
         if g.reduce is None or g.reduce.op != "sum":
@@ -142,9 +145,10 @@ def _halos(groups: tuple[Group, ...], costs: CpuCosts | None) -> Halos:
         by_buffer = {t.buffer: t for t in g.reads}
         for x in loads(g.reduce.value):
             t = by_buffer.get(x.buffer)
-            if t is None or x.guard is None or t.is_constant or not guard_is_bounds(x):
+            shape = () if t is None else sizes_of(t.shape, t.extents) if costs else t.extents
+            if t is None or x.guard is None or t.is_constant or not guard_is_bounds(x, shape):
                 continue
-            reach = [r for i, n in zip(x.indices[2:], t.extents[2:], strict=True) if (r := reach_of(i, n)) is not None]
+            reach = [r for i, n in zip(x.indices[2:], shape[2:], strict=True) if (r := reach_of(i, n)) is not None]
             if len(reach) < t.rank - 2:
                 continue
             products = g.output.buffer.size * count(g.reduce.axes)
@@ -178,18 +182,31 @@ def _equal_halos(halos: Halos, groups: tuple[Group, ...]) -> Halos:
     return {t: widest[t.extents] for t in added | with_halo if t.extents in widest}
 
 
-def reach_of(index: Expr, extent: int) -> tuple[int, int] | None:
-    """How far an index goes below 0 and above extent - 1."""
+def sizes_of(shape: Iterable[Size], extents: tuple[int, ...]) -> tuple[Size, ...]:
+    """The shape around which a tensor may have a halo: `shape`, but the capacity of a size that may be negative."""
+    return tuple(
+        n if isinstance(n, int) or (range_of(n) or (-1,))[0] >= 0 else e for n, e in zip(shape, extents, strict=True)
+    )
+
+
+def reach_of(index: Expr, size: Size) -> tuple[int, int] | None:
+    """How far an index goes below 0 and above size - 1, and above the capacity of the size."""
     r = range_of(index)
-    return None if r is None else (max(0, -r[0]), max(0, r[1] - extent + 1))
+    beyond = None if r is None or isinstance(size, int) else range_of(index - size)
+    if r is None or (beyond is None and not isinstance(size, int)):
+        return None
+    high = r[1] - capacity(size)
+    return max(0, -r[0]), max(0, 1 + (high if beyond is None else max(high, beyond[1])))
 
 
-def guard_is_bounds(x: Load) -> bool:
-    """Whether the guard is exactly the bounds check of the indices, so that a halo of zeros is equivalent."""
+def guard_is_bounds(x: Load, shape: Sequence[Size] | None = None) -> bool:
+    """Whether the guard is exactly the bounds check of the indices in an image of `shape`, the capacities where none is
+    given, so that a halo of zeros is equivalent."""
     if x.guard is None or len(x.indices) < 3:
         return False
     edges = []
-    for i, n in zip(x.indices, x.buffer.layout.shape if x.buffer.layout else x.buffer.shape, strict=True):
+    extents = x.buffer.layout.shape if x.buffer.layout else x.buffer.shape
+    for i, n in zip(x.indices, extents if shape is None else shape, strict=True):
         a = affine(i)
-        edges += [a, affine(Binary("-", Binary("-", Const(n), Const(1)), i))]
+        edges += [a, affine(Binary("-", Binary("-", expr(n), Const(1)), i))]
     return all(any(form in edges for form in nonnegative(c)) for c in conjuncts(x.guard))
