@@ -32,9 +32,9 @@ def convert(model: Model) -> onnx.ModelProto:
         tensor, name = main.tensors[i], model.input_name(number)
         scope.values[i] = builder.input(name, onnx_type(tensor.dtype), declared(tensor, name))
     # What is an output keeps that name for itself.
-    outputs = [builder.name(model.output_name(n)) for n in range(len(main.outputs))]
+    outputs = [(i, builder.name(name)) for i, name in model.outputs]
     _convert_operators(scope)
-    for i, name in zip(main.outputs, outputs, strict=True):
+    for i, name in outputs:
         value = scope.values.get(i)
         if value is None:
             raise UnsupportedError(f"{model.name}: nothing computes its output {name!r}")
