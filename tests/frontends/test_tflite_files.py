@@ -102,8 +102,8 @@ def test_outputs_that_a_signature_alone_names() -> None:
     writer.signature("serving_default", {"x": x}, {"first": a, "second": b, "again": a})
     file, data = writer.bytes(), real(7)
     kind = litert.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
-    runner = litert.Interpreter(model_content=file, experimental_op_resolver_type=kind).get_signature_runner()
-    wanted = runner(x=data)
+    kept: dict[str, Any] = {"experimental_op_resolver_type": kind, "experimental_preserve_all_tensors": True}
+    wanted = litert.Interpreter(model_content=file, **kept).get_signature_runner()(x=data)
     results = webnn_compile.compile(file).run({"x": data})
     assert list(results) == ["first", "second", "again"]
     assert results.keys() == wanted.keys()
@@ -331,6 +331,7 @@ def test_what_is_not_supported_is_said_at_once() -> None:
     writer.output(3)
     with pytest.raises(UnsupportedError) as raised:
         import_model(writer.bytes())
+    assert type(raised.value) is UnsupportedError
     assert str(raised.value).splitlines() == [
         "the model needs what is not supported, 3 in all:",
         "  MyOwn (custom): 2 operators 't2', 't3'",

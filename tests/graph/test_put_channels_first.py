@@ -29,7 +29,11 @@ LEVELS = {
 def network(dtype: str, batch: int | str = 1) -> onnx.ModelProto:
     """A quantised network of convolutions with a residual, of pools and a join of channels."""
     r = np.random.default_rng(5)
-    values: dict[str, Array] = {"s": np.float32(0.03), "t": np.float32(0.0171), "z": np.asarray(9, dtype), "w_z": np.int8(0)}
+    values: dict[str, Array] = {
+        "s": np.float32(0.03),
+        "t": np.float32(0.0171),
+        "z": np.asarray(9, dtype),
+    }
     nodes = [node("QuantizeLinear", ["x", "s", "z"], ["q"])]
 
     def conv(x: str, y: str, filters: int, channels: int, size: int, group: int = 1) -> None:
