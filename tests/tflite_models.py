@@ -199,6 +199,18 @@ class Writer:
         return bytes(builder.Output())
 
 
+def with_newer_codes(file: bytes) -> bytes:
+    """The file with each operator's number in the newer field of its code alone, as ai-edge-quantizer writes them."""
+    import flatbuffers
+
+    model = schema.ModelT.InitFromPackedBuf(file, 0)
+    for code in model.operatorCodes:
+        code.deprecatedBuiltinCode = 0
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
+
+
 def packed(data: Array) -> Array:
     """Two elements of four bits in a byte, the first in the low ones."""
     flat = np.append(data.reshape(-1), [0] * (data.size % 2)).astype(np.uint8) & 15

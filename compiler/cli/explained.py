@@ -18,7 +18,7 @@ import click
 
 from ..bundle.folder import remove_unfinished
 from ..errors import InputError, InternalError
-from ..frontends.fetch_model import is_address
+from ..frontends.fetch_model import is_address, not_fetched
 from ..text.explain import explain
 from .terminal import say
 
@@ -78,6 +78,8 @@ class ModelOption(click.ParamType[str | Path]):
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str | Path:
         if isinstance(value, str) and is_address(value):
             return value
+        if reason := not_fetched(value):
+            self.fail(reason, param, ctx)
         path: Path = FILE.convert(value, param, ctx)
         return path
 

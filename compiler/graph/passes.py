@@ -16,6 +16,7 @@ from .merge_duplicates import merge_duplicates
 from .move_factors import move_factors
 from .move_quanta import move_quanta
 from .pack_along_sums import pack_along_sums
+from .put_channels_first import put_channels_first
 from .remove_identities import remove_identities
 from .share_transposes import share_transposes
 from .tabulate_quanta import tabulate_quanta
@@ -25,7 +26,8 @@ GraphPass = Callable[[Graph], Graph]
 """Returns the same object where nothing changed."""
 
 GRAPH_PASSES: tuple[GraphPass, ...] = (
-    eliminate_dead_code,  # first, so that unused outputs hinder no other pass
+    put_channels_first,
+    eliminate_dead_code,  # early, so that unused outputs hinder no other pass
     convert_float16,
     move_quanta,
     tabulate_quanta,
@@ -42,7 +44,10 @@ GRAPH_PASSES: tuple[GraphPass, ...] = (
     tile_attention,
 )
 
-OWN_PASSES = (move_quanta, tabulate_quanta, integer_products, centre_quanta, pack_along_sums, tile_attention)
+OWN_PASSES = (
+    *(put_channels_first, move_quanta, tabulate_quanta, integer_products, centre_quanta, pack_along_sums),
+    tile_attention,
+)
 
 ONNX_PASSES = tuple(p for p in GRAPH_PASSES if p not in OWN_PASSES)
 """Passes that leave operators of ONNX's domains alone in a graph, as an ONNX file has them."""

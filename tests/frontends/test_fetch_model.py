@@ -260,6 +260,15 @@ def test_addresses() -> None:
     assert not any(map(is_address, ("net.onnx", "https:/net.onnx", "file:///net.onnx", Path("https://host/net.onnx"))))
 
 
+@pytest.mark.parametrize("address", ["ftp://host/net.onnx", "file:///net.onnx", "s3://bucket/net.onnx"])
+def test_addresses_that_are_not_fetched(address: str) -> None:
+    message = f"{address}: addresses of models begin with https://, http:// or hf://; download it"
+    with pytest.raises(InputError, match=message):
+        webnn_compile.compile(address)
+    result = CliRunner().invoke(main, [address, "--inspect"])
+    assert (result.exit_code, message in " ".join(result.output.split())) == (2, True)
+
+
 def test_of_the_hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """By its package, which keeps files itself; external data comes along."""
     net = model([node("MatMul", ["x", "w"], ["y"])], {"x": [2, 64]}, ["y"], {"w": W})

@@ -22,9 +22,12 @@ keras = pytest.importorskip(
 )
 
 from keras import layers  # noqa: E402
-from keras_rows import ROWS, Row, randomise  # noqa: E402
+from keras_application_rows import ROWS as MORE  # noqa: E402
+from keras_rows import ROWS as USUAL  # noqa: E402
+from keras_rows import Row, randomise  # noqa: E402
 from webnn_compile.frontends.keras.layers import LAYERS  # noqa: E402
 
+ROWS = [*USUAL, *MORE]
 WASM = (
     "bidirectional_lstm_concat",
     "conv2d_same",

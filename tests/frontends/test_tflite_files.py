@@ -87,6 +87,45 @@ def test_a_signature_is_chosen(tmp_path: Path) -> None:
     assert "Input a: float32[5]" in lines
 
 
+def test_outputs_that_a_signature_alone_names() -> None:
+    """The signature runner of LiteRT has the tensors of the signature. ai-edge-quantizer writes such files: the output
+    of the subgraph is another tensor, dequantised."""
+    writer = Writer()
+    x = writer.input("x", "float32", (7,))
+    quanta = ((1 / 64, 3), (1 / 32, -5))
+    a, b = (writer.tensor(name, "int8", (7,), quanta=q) for name, q in zip("ab", quanta, strict=True))
+    real_b, c = writer.tensor("b_dequant", "float32", (7,)), writer.tensor("c", "float32", (7,))
+    for inputs, outputs, kind in ((x, a, "QUANTIZE"), (x, b, "QUANTIZE"), (b, real_b, "DEQUANTIZE"), (x, c, "ABS")):
+        writer.operator(kind, [inputs], [outputs])
+    for i in (a, real_b, c):
+        writer.output(i)
+    writer.signature("serving_default", {"x": x}, {"first": a, "second": b, "again": a})
+    file, data = writer.bytes(), real(7)
+    kind = litert.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    kept: dict[str, Any] = {"experimental_op_resolver_type": kind, "experimental_preserve_all_tensors": True}
+    wanted = litert.Interpreter(model_content=file, **kept).get_signature_runner()(x=data)
+    results = webnn_compile.compile(file).run({"x": data})
+    assert list(results) == ["first", "second", "again"]
+    assert results.keys() == wanted.keys()
+    for name, want in wanted.items():
+        assert (results[name].dtype, results[name].tolist()) == (want.dtype, want.tolist())
+    card = describe_model(file)
+    assert [(p.name, p.dtype) for p in card.outputs] == [("first", "int8"), ("second", "int8"), ("again", "int8")]
+
+
+def test_outputs_that_a_signature_does_not_name() -> None:
+    """They keep their own names."""
+    writer = Writer()
+    x = writer.input("x", "float32", (2, 3))
+    y, z = (writer.tensor(name, "float32", (2, 3)) for name in "yz")
+    writer.operator("RELU", [x], [y])
+    writer.operator("ABS", [x], [z])
+    for i in (y, z):
+        writer.output(i)
+    writer.signature("serving_default", {"x": x}, {"sizes": z})
+    assert [v.name for v in import_model(writer.bytes()).outputs] == ["y", "sizes"]
+
+
 def test_a_signature_of_a_format_without_them(tmp_path: Path) -> None:
     model = helper.make_model(helper.make_graph([], "none", [], []))
     (tmp_path / "net.onnx").write_bytes(model.SerializeToString())
@@ -292,6 +331,7 @@ def test_what_is_not_supported_is_said_at_once() -> None:
     writer.output(3)
     with pytest.raises(UnsupportedError) as raised:
         import_model(writer.bytes())
+    assert type(raised.value) is UnsupportedError
     assert str(raised.value).splitlines() == [
         "the model needs what is not supported, 3 in all:",
         "  MyOwn (custom): 2 operators 't2', 't3'",

@@ -7,10 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import webnn_compile
-from tflite_models import Result, Row, file_of, interpreted, litert, written
+from tflite_models import Result, Row, file_of, interpreted, litert, with_newer_codes, written
 from tflite_rows import ROWS
 from webnn_compile.errors import UnsupportedError
+from webnn_compile.frontends.tflite.convert import convert
 from webnn_compile.frontends.tflite.operators import OPERATORS
+from webnn_compile.frontends.tflite.read_model import read_model
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[r.id for r in ROWS])
@@ -26,6 +28,20 @@ def test_operator(row: Row) -> None:
         assert error <= row.tolerance * max(
             1.0, float(np.abs(want.astype(np.float64)).max(initial=0)) if row.tolerance < 1 else 1
         )
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[r.id for r in ROWS])
+def test_operators_by_the_newer_field_of_their_codes(row: Row) -> None:
+    file = file_of(row)
+    assert convert(read_model(with_newer_codes(file))) == convert(read_model(file))
+
+
+def test_results_of_operators_by_the_newer_field_of_their_codes() -> None:
+    """The product is that of LiteRT, not a sum (operator 0)."""
+    row = next(row for row in ROWS if row.kind == "MUL")
+    file = with_newer_codes(file_of(row))
+    (want,), (got,) = interpreted(file, row.feeds), webnn_compile.compile(file).run(row.named).values()
+    np.testing.assert_array_equal(got, want)
 
 
 def test_merged_directions() -> None:

@@ -173,13 +173,6 @@ BAD = {
     ),
     "its input has shape [2, 3], no square matrices": Case("", "Det", (_f(2, 3),)),
     "input 4 ('x4') has shape [3], where [2] is expected": Case("", "QLinearConv", _QUANTIZED),
-    "attribute channels_last=1": Case(
-        "",
-        "QLinearGlobalAveragePool",
-        (np.ones((1, 2, 3), np.uint8), _f(), None, _f()),
-        {"channels_last": 1},
-        domain="com.microsoft",
-    ),
     "input 2 is missing": Case("", "QLinearConcat", (_f(), np.uint8(0)), domain="com.microsoft"),
     "attribute past_present_share_buffer=1": _packed(past_present_share_buffer=1),
     "attribute do_rotary=1": _packed(do_rotary=1),

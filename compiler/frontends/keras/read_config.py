@@ -140,7 +140,7 @@ def _layer(config: Mapping[str, Any], weights: Weights | None) -> Layer:
         return layer
     if kind in NETWORKS:
         return replace(layer, network=read_network(config, weights))
-    if kind == "TimeDistributed":
+    if kind in ("SpectralNormalization", "TimeDistributed"):
         return replace(layer, inner=(_layer(inside["layer"], weights.parts(["layer"])[0]),))
     if kind == "Bidirectional":
         parts = weights.parts(["forward_layer", "backward_layer"])

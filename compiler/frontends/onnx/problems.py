@@ -110,7 +110,7 @@ class Problems:
 
 _OF_ONNX = ("", NOT_IN_OPSET)
 
-_OF_OPTIMISERS = ("Fused", "Skip", "Bias", "NhwcMaxPool", "Nchwc")
+_OF_OPTIMISERS = ("Fused", "Skip", "Bias", "Nchwc")
 """How operators begin that onnxruntime's optimiser puts in place of others."""
 
 _OF_DECODERS = (

@@ -32,9 +32,12 @@ def convert(model: Model) -> onnx.ModelProto:
         tensor, name = main.tensors[i], model.input_name(number)
         scope.values[i] = builder.input(name, onnx_type(tensor.dtype), declared(tensor, name))
     # What is an output keeps that name for itself.
-    outputs = [builder.name(model.output_name(n)) for n in range(len(main.outputs))]
-    _convert_operators(scope)
-    for i, name in zip(main.outputs, outputs, strict=True):
+    outputs = [(i, builder.name(name)) for i, name in model.outputs]
+    try:
+        _convert_operators(scope)
+    except _Problems as problems:
+        raise _unsupported(model, problems.lines) from None
+    for i, name in outputs:
         value = scope.values.get(i)
         if value is None:
             raise UnsupportedError(f"{model.name}: nothing computes its output {name!r}")
@@ -62,13 +65,13 @@ def _convert_operators(scope: Scope) -> None:
                 f"{scope.model.name} is not a valid TFLite model: {where}: {type(error).__name__}: {error}; convert it "
                 "again, or report this with the model"
             ) from error
-        except UnsupportedError as error:
+        except (UnsupportedError, _Problems) as error:
             problems.update(dict.fromkeys(error.lines if isinstance(error, _Problems) else (str(error),)))
             # Other operators can still be checked: the model is refused at the end, so nothing computes these names.
             for i in operator.outputs:
                 scope.values.setdefault(i, scope.builder.name(scope.subgraph.tensors[i].name))
     if problems:
-        raise _Problems(scope.model, list(problems))
+        raise _Problems(list(problems))
 
 
 def _check_operators(model: Model) -> None:
@@ -79,7 +82,7 @@ def _check_operators(model: Model) -> None:
                 kinds.setdefault((o.kind, o.is_custom), []).append(_named(o, subgraph))
     if kinds:
         by_count = sorted(kinds.items(), key=lambda item: (-len(item[1]), item[0]))
-        raise _Problems(model, [_kind(kind, is_custom, names) for (kind, is_custom), names in by_count])
+        raise _unsupported(model, [_kind(kind, is_custom, names) for (kind, is_custom), names in by_count])
 
 
 def _reached(model: Model) -> list[Subgraph]:
@@ -125,16 +128,20 @@ def _named(o: Operator, subgraph: Subgraph) -> str:
     return subgraph.tensors[named[0]].name if named and named[0] >= 0 else ""
 
 
-class _Problems(UnsupportedError):
-    """All that is not supported in a subgraph, a line each."""
+class _Problems(Exception):
+    """All that is not supported in a subgraph, a line each. `convert` makes one UnsupportedError of it."""
 
-    def __init__(self, model: Model, lines: Sequence[str]) -> None:
-        listed = "".join(f"\n  {line}" for line in lines)
-        super().__init__(
-            f"{model.name} needs what is not supported, {len(lines)} in all:{listed}\n"
-            "Replace or remove these in the model, or convert it in another way."
-        )
+    def __init__(self, lines: Sequence[str]) -> None:
+        super().__init__(*lines)
         self.lines = lines
+
+
+def _unsupported(model: Model, lines: Sequence[str]) -> UnsupportedError:
+    listed = "".join(f"\n  {line}" for line in lines)
+    return UnsupportedError(
+        f"{model.name} needs what is not supported, {len(lines)} in all:{listed}\n"
+        "Replace or remove these in the model, or convert it in another way."
+    )
 
 
 def declared(tensor: Tensor, name: str) -> tuple[int | str, ...]:

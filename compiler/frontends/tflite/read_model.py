@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import tflite
+from flatbuffers.number_types import Int32Flags
 
 from ...errors import InputError
 from ..open_file import read_model_file
@@ -40,8 +41,8 @@ _NUMPY: Mapping[str, str] = {
     "int4": "int8",
     "bfloat16": "uint16",
 }
-_PLACEHOLDER = 127
-"""The largest operator that the older field of a code holds."""
+_NEWER_CODE = 10
+"""The place of the field builtin_code in the table of offsets of an OperatorCode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +92,13 @@ class Subgraph:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """The names that its caller has for the inputs and outputs of a subgraph, by tensor."""
+    """The names that its caller has for the inputs of a subgraph, by tensor, and its outputs, each a tensor and a
+    name."""
 
     key: str
     subgraph: int
     inputs: Mapping[int, str]
-    outputs: Mapping[int, str]
+    outputs: tuple[tuple[int, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +120,19 @@ class Model:
         i = self.subgraphs[self.main].inputs[number]
         return self._named(i, {} if self.signature is None else self.signature.inputs) or f"input_{number}"
 
-    def output_name(self, number: int) -> str:
-        i = self.subgraphs[self.main].outputs[number]
-        return self._named(i, {} if self.signature is None else self.signature.outputs) or f"output_{number}"
+    @property
+    def outputs(self) -> tuple[tuple[int, str], ...]:
+        """The tensor and the name of each output of a run. LiteRT reads the tensors that a signature names, whether or
+        not the subgraph has them among its outputs: those that it has not take the places of outputs without names."""
+        own = self.subgraphs[self.main].outputs
+        waiting = [] if self.signature is None else list(self.signature.outputs)
+        places: list[tuple[int, str] | None] = []
+        for i in own:
+            places.append(next((named for named in waiting if named[0] == i), None))
+            waiting = [named for named in waiting if named is not places[-1]]
+        others = iter(waiting)
+        filled = [place or next(others, (i, "")) for i, place in zip(own, places, strict=True)]
+        return tuple((i, name or self._named(i, {}) or f"output_{n}") for n, (i, name) in enumerate((*filled, *others)))
 
     def _named(self, i: int, names: Mapping[int, str]) -> str:
         return names.get(i) or self.subgraphs[self.main].tensors[i].name
@@ -157,7 +169,7 @@ class _Reader:
         signatures = tuple(map(self._signature, self._all(root.SignatureDefsLength(), root.SignatureDefs)))
         for s in signatures:
             tensors = subgraphs[s.subgraph].tensors
-            for i in (*s.inputs, *s.outputs):
+            for i in (*s.inputs, *(tensor for tensor, _ in s.outputs)):
                 _ = tensors[i]
         chosen = chosen_signature({s.key: s for s in signatures}, signature, self._name)
         if not signature:
@@ -241,7 +253,7 @@ class _Reader:
         code = self._root.OperatorCodes(o.OpcodeIndex()) if o.OpcodeIndex() < self._root.OperatorCodesLength() else None
         if code is None:
             raise ValueError(f"there is no operator code {o.OpcodeIndex()}")
-        number = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
+        number = _operator_number(code)
         is_custom = number == tflite.BuiltinOperator.CUSTOM
         kind = _text(code.CustomCode()) if is_custom else _OPERATORS.get(number, f"operator {number}")
         inputs = self._numbers(o.InputsLength(), o.InputsAsNumpy)
@@ -250,11 +262,18 @@ class _Reader:
         return Operator(kind, is_custom, inputs, outputs, _options(o), custom)
 
     def _signature(self, s: Any) -> Signature:
-        def names(count: int, get: Callable[[int], Any]) -> dict[int, str]:
-            return {m.TensorIndex(): _text(m.Name()) for m in self._all(count, get)}
+        def names(count: int, get: Callable[[int], Any]) -> list[tuple[int, str]]:
+            return [(m.TensorIndex(), _text(m.Name())) for m in self._all(count, get)]
 
         inputs, outputs = names(s.InputsLength(), s.Inputs), names(s.OutputsLength(), s.Outputs)
-        return Signature(_text(s.SignatureKey()), s.SubgraphIndex(), inputs, outputs)
+        return Signature(_text(s.SignatureKey()), s.SubgraphIndex(), dict(inputs), tuple(outputs))
+
+
+def _operator_number(code: Any) -> int:
+    """The larger of the code's two fields, as LiteRT has it: writers set the newer one, the older one (below 127), or
+    both. The newer one is read as it is in the file, since its accessor returns the older one for numbers below 127."""
+    newer = int(code._tab.GetSlot(_NEWER_CODE, 0, Int32Flags))
+    return max(newer, int(code.DeprecatedBuiltinCode()))
 
 
 def _or_empty(t: Tensor) -> Tensor:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from ...dtypes import F16, F32, F64
 from ...ir.construct import maximum, minimum, unary
@@ -26,6 +25,7 @@ from ..elementwise.activation import (
     swish,
     thresholded_relu,
 )
+from ..movement.channels_last import channels_last
 from ..movement.rearranging import transposed
 from .convolution import conv
 from .convolution_transpose import conv_transpose
@@ -121,22 +121,6 @@ def _fused_conv_transpose(call: Call) -> Tensor:
     return _activated(call, conv_transpose(call), _listed(call))
 
 
-def _channels_last(operator: Callable[[Call], Tensor]) -> Callable[[Call], Tensor]:
-    """The operator of images that are (N, spatial, C): its inputs 0 and 3, and its result. Weights are as elsewhere."""
-
-    def of_last(call: Call) -> Tensor:
-        rank = call.image(0).rank
-        first, last = (0, rank - 1, *range(1, rank - 1)), (0, *range(2, rank), 1)
-        inputs = list(call.inputs)
-        for index in (0, 3):
-            t = call.optional(index, (None,) * rank)
-            if t is not None:
-                inputs[index] = transposed(f"{call.name}.input_{index}", t, first)
-        return transposed(f"{call.name}.last", operator(replace(call, inputs=tuple(inputs))), last)
-
-    return of_last
-
-
 def _fused_gemm(call: Call) -> Tensor:
     """Gemm, then an activation, whose parameters are attributes."""
 
@@ -198,7 +182,7 @@ OPERATORS = {
     "FusedGemm": _of_floats(_fused_gemm),
     "FusedMatMul": _of_floats(_fused_mat_mul),
     "Gelu": _of_floats(_gelu),
-    "NhwcConv": _of_floats(_channels_last(conv)),
-    "NhwcFusedConv": _of_floats(_channels_last(_fused_conv)),
+    "NhwcConv": _of_floats(channels_last(conv, (0, 3))),
+    "NhwcFusedConv": _of_floats(channels_last(_fused_conv, (0, 3))),
     "QuickGelu": _of_floats(_quick_gelu),
 }

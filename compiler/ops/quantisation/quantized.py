@@ -19,8 +19,9 @@ from ..broadcast import pointwise, scalar_element
 from ..call import Call
 from ..elementwise.activation import OPERATORS as ACTIVATIONS
 from ..elementwise.comparison import where
+from ..movement.channels_last import channels_by_flag, channels_last
 from ..movement.joining import concat
-from ..reductions.pooling import average_pool, global_average_pool
+from ..reductions.pooling import average_pool, global_average_pool, max_pool
 from ..reductions.reduction import OPERATORS as REDUCTIONS
 from ..reductions.softmax import softmax
 from .dequantized import dequantized_by, scalar
@@ -121,17 +122,16 @@ def _softmax(call: Call) -> Tensor:
     return softmax(replace(call, opset=call.attribute("opset", 13)))
 
 
-def channels_first(operator: Operator) -> Operator:
-    """`operator`, which refuses the attribute channels_last."""
+def _max_pool_of_last(call: Call) -> Tensor:
+    """MaxPool of images that are (N, spatial, C), whose quanta have one scale."""
+    call.check_dtypes((0,), U8, I8)
+    return channels_last(_max_pool)(call)
 
-    def checked(call: Call) -> Tensor:
-        if call.flag("channels_last", 0):
-            raise call.unsupported(
-                "attribute channels_last=1", "quantize the model for a processor, with channels before spatial axes"
-            )
-        return operator(call)
 
-    return checked
+def _max_pool(call: Call) -> Tensor:
+    best = max_pool(replace(call, outputs=1))
+    assert isinstance(best, Tensor)
+    return best
 
 
 def _concat(call: Call) -> Tensor:
@@ -147,10 +147,11 @@ def _where(call: Call) -> Tensor:
 
 
 OPERATORS: dict[str, Operator] = {
+    "NhwcMaxPool": _max_pool_of_last,
     "QLinearAdd": _add,
-    "QLinearAveragePool": channels_first(_average_pool),
+    "QLinearAveragePool": channels_by_flag(_average_pool),
     "QLinearConcat": _concat,
-    "QLinearGlobalAveragePool": _quantized(channels_first(global_average_pool)),
+    "QLinearGlobalAveragePool": channels_by_flag(_quantized(global_average_pool)),
     "QLinearLeakyRelu": _quantized(ACTIVATIONS["LeakyRelu"]),
     "QLinearMul": _multiply,
     "QLinearReduceMean": _quantized(REDUCTIONS["ReduceMean"]),

@@ -11,9 +11,9 @@ from ...tensor import Tensor, compute
 from ...tensor.fold_tensor import fold
 from ..broadcast import broadcast_element, spread_input
 from ..call import Call
+from ..movement.channels_last import channels_by_flag
 from ..movement.rearranging import transposed
 from ..products.linear import integer_mat_mul_of
-from .quantized import channels_first
 from .quantized_products import dequantized, parameter, qlinear_conv, requantized
 from .quantizing import dequantize, dynamically_quantized, quantize
 
@@ -99,6 +99,6 @@ OPERATORS: dict[str, Callable[[Call], Tensor]] = {
     "DynamicQuantizeMatMul": _dynamic_quantize_mat_mul,
     "MatMulIntegerToFloat": mat_mul_integer_to_float,
     "QGemm": _q_gemm,
-    "QLinearConv": channels_first(_checked_qlinear_conv),
+    "QLinearConv": channels_by_flag(_checked_qlinear_conv),
     "QuantizeLinear": _checked_quantize,
 }

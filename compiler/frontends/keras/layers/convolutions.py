@@ -23,6 +23,18 @@ def dense(call: Call) -> Value:
     return activated(call, product)
 
 
+def _einsum_dense(call: Call) -> Value:
+    """A product by an equation; an ellipsis has the dimensions that it leaves out."""
+    x, equation = call.x, "".join(str(call.option("equation")).split())
+    operands, _, result = equation.partition("->")
+    labels, more = operands.partition(",")[0].replace(".", ""), result.replace(".", "")
+    rank = len(more) + (x.rank - len(labels) if "..." in equation else 0)
+    product = Value(call.node("Einsum", [x.name, call.constant(call.weight(0), "kernel")], equation=equation), rank)
+    if call.option("bias_axes"):
+        product = call.with_constant("Add", product, call.weight(1))
+    return activated(call, product)
+
+
 def window(call: Call, sizes: Sequence[int], strides: Sequence[int], dilations: Sequence[int]) -> dict[str, Any]:
     """The attributes of a window: Keras pads as ONNX does under SAME_UPPER; causal padding is all before."""
     found: dict[str, Any] = {"kernel_shape": list(sizes), "strides": list(strides)}
@@ -129,6 +141,7 @@ LAYERS: dict[str, Handler] = {
     "Dense": dense,
     "DepthwiseConv1D": _depthwise,
     "DepthwiseConv2D": _depthwise,
+    "EinsumDense": _einsum_dense,
     "SeparableConv1D": _separable,
     "SeparableConv2D": _separable,
 }

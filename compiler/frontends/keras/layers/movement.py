@@ -27,6 +27,7 @@ IDENTITIES = (
     "SpatialDropout1D",
     "SpatialDropout2D",
     "SpatialDropout3D",
+    "StochasticDepth",
 )
 """Layers that do something in training alone."""
 

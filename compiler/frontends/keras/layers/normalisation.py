@@ -146,6 +146,17 @@ def _rescaling(call: Call) -> Value:
     return x if not offset.any() else call.with_constant("Add", x, offset)
 
 
+def _layer_scale(call: Call) -> Value:
+    """Of ConvNeXt in Keras's applications: a factor for each channel."""
+    return call.with_constant("Mul", call.x, call.weight(0))
+
+
+def _spectral_normalization(call: Call) -> Value | Sequence[Value] | None:
+    """The layer inside, whose kernel training has normalised."""
+    (layer,) = call.layer.inner
+    return call.apply(layer, *call.args)
+
+
 def _number(given: object) -> object:
     """Keras 3 serialises arrays as {"class_name": "__numpy__", "config": {"value": ...}}."""
     return given["config"]["value"] if isinstance(given, dict) else given
@@ -155,8 +166,10 @@ LAYERS: dict[str, Handler] = {
     "BatchNormalization": _batch_normalization,
     "GroupNormalization": _group_normalization,
     "LayerNormalization": _layer_normalization,
+    "LayerScale": _layer_scale,
     "Normalization": _normalization,
     "RMSNormalization": _rms_normalization,
     "Rescaling": _rescaling,
+    "SpectralNormalization": _spectral_normalization,
     "UnitNormalization": _unit_normalization,
 }
