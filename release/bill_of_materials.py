@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from email import message_from_bytes
 from email.message import Message
 from hashlib import sha256
-from importlib import metadata
 from pathlib import Path
 from uuid import NAMESPACE_URL, uuid5
 from zipfile import ZipFile
@@ -21,18 +20,17 @@ from cyclonedx.model.license import License
 from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from webnn_compile.compile_page.components import components
 
-SPDX = {"Apache 2.0": "Apache-2.0", "Apache License 2.0": "Apache-2.0", "BSD License": "BSD-3-Clause"}
-"""Names of licences in packages older than expressions of SPDX in metadata."""
+from .licences import LICENCES
 
 
 def write_bill(wheel: Path, source: Path, epoch: int) -> Path:
     """Writes NAME-VERSION.cdx.json beside the wheel: the wheel and its hash, the packages that it requires, with ranges
     of versions, the script that it has a copy of, and what `webnn-compile-page` fetches and ships, with versions.
 
-    `source` is the tree that the wheel was built from, `epoch` its date. Equal wheels have equal bills where packages
-    of equal licences are installed.
+    `source` is the tree that the wheel was built from, `epoch` its date. Equal wheels have equal bills.
     """
     digest, described = sha256(wheel.read_bytes()).hexdigest(), read_metadata(wheel)
     name, version = described["Name"], described["Version"]
@@ -46,7 +44,8 @@ def write_bill(wheel: Path, source: Path, epoch: int) -> Path:
         licenses=licences(described["License-Expression"]),
         hashes=[HashType(alg=HashAlgorithm.SHA_256, content=digest)],
     )
-    required = [of_requirement(Requirement(text)) for text in described.get_all("Requires-Dist") or ()]
+    requirements = map(Requirement, described.get_all("Requires-Dist") or ())
+    required = (of_requirement(r) for r in requirements if r.name != name)  # without extras of extras
     copied = sorted((source / "compiler").glob("*_js/package.json"))
     parts = [*merged(required), *map(of_npm, copied), of_page()]
     bom = Bom(components=parts, serial_number=uuid5(NAMESPACE_URL, f"sha256:{digest}"))
@@ -65,14 +64,15 @@ def read_metadata(wheel: Path) -> Message:
 
 
 def of_requirement(requirement: Requirement) -> Component:
-    """A package that the wheel requires, or that one of its extras does: these are optional."""
+    """A package that the wheel requires, or that one of its extras does: these are optional. Raises KeyError for one
+    without a licence in LICENCES."""
     optional = "extra" in str(requirement.marker or "")
     return Component(
         name=requirement.name,
         bom_ref=f"pkg:pypi/{requirement.name.lower()}",
         purl=PackageURL("pypi", name=requirement.name.lower()),
         scope=ComponentScope.OPTIONAL if optional else ComponentScope.REQUIRED,
-        licenses=licences(installed_licence(requirement.name)),
+        licenses=licences(LICENCES[canonicalize_name(requirement.name)]),
         properties=[Property(name="webnn-compile:requirement", value=str(requirement))],
     )
 
@@ -81,8 +81,6 @@ def merged(required: Iterable[Component]) -> Iterator[Component]:
     """One component of each package, required where any requirement is, with all requirements."""
     found: dict[str, Component] = {}
     for component in required:
-        if component.name == "webnn-compile":
-            continue  # extras of extras
         first = found.setdefault(component.name, component)
         first.properties.update(component.properties)
         if component.scope is ComponentScope.REQUIRED:
@@ -129,18 +127,5 @@ def of_page() -> Component:
     )
 
 
-def licences(text: str | None) -> list[License]:
-    return [LicenseFactory().make_from_string(SPDX.get(text, text))] if text else []
-
-
-def installed_licence(package: str) -> str | None:
-    """An expression of SPDX where the package has one, else its short name; None where it is not installed."""
-    try:
-        described = metadata.metadata(package)
-    except metadata.PackageNotFoundError:
-        return None
-    stated: str = described.get("License-Expression") or described.get("License") or ""
-    if stated and "\n" not in stated:
-        return stated
-    classified = [c for c in described.get_all("Classifier") or () if c.startswith("License ::")]
-    return classified[0].rpartition(" :: ")[2] if classified else None
+def licences(text: str) -> list[License]:
+    return [LicenseFactory().make_from_string(text)]

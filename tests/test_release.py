@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from hashlib import sha256
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -16,6 +17,7 @@ from zipfile import ZipFile
 import pytest
 from made_tokenizers import need_package
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from webnn_compile.compile_page.components import components
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -119,6 +121,29 @@ def test_the_bill_has_what_the_wheel_requires(bill: dict[str, Any]) -> None:
     }
     packed = {name: json.loads(path.read_text())["version"] for name, path in packages.items()}
     assert copied == {name: (version, "@huggingface") for name, version in packed.items()}
+
+
+def test_each_dependency_has_a_licence_whether_installed_or_not(bill: dict[str, Any]) -> None:
+    from cyclonedx.spdx import is_expression, is_supported_id  # here: it takes a second in each process of the tests
+
+    from release.licences import LICENCES
+
+    groups = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
+    wanted = {canonicalize_name(Requirement(text).name) for texts in groups for text in texts} - {PROJECT["name"]}
+    assert wanted == set(LICENCES)
+    known = {text for text in LICENCES.values() if is_supported_id(text) or is_expression(text)}
+    assert set(LICENCES.values()) - known == {"LicenseRef-NVIDIA-Proprietary"}  # none of SPDX's list
+    listed = {canonicalize_name(p["name"]): p["licenses"] for p in bill["components"] if p["bom-ref"] != "page"}
+    assert {name: list(listed[name][0].values()) for name in ("torch", "cryptography")} == {
+        "torch": [{"id": "BSD-3-Clause"}],
+        "cryptography": ["Apache-2.0 OR BSD-3-Clause"],
+    }
+    for name, text in LICENCES.items():  # as installed packages state it, where they state an expression
+        try:
+            stated = metadata.metadata(name).get("License-Expression")
+        except metadata.PackageNotFoundError:
+            continue
+        assert stated in (None, text), name
 
 
 def test_the_bill_has_what_the_compile_page_ships(bill: dict[str, Any]) -> None:

@@ -19,7 +19,7 @@ from ..errors import InputError
 from .files import SIGNATURE, BundleFile
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 PURPOSE = "webnn-compile bundle"
 """First field of what is signed: the key's other signatures are none of a bundle."""
@@ -28,10 +28,10 @@ LONGEST = 64 * 1024
 _MAKE = "make one by: openssl genpkey -algorithm ed25519 -out key.pem"
 
 
-def check_package() -> None:
+def check_package(option: str = "--sign") -> None:
     """Raises InputError where the package that signs is missing."""
     if importlib.util.find_spec("cryptography") is None:
-        raise InputError("--sign needs the package cryptography: pip install 'webnn-compile[sign]'")
+        raise InputError(f"{option} needs the package cryptography: pip install 'webnn-compile[sign]'")
 
 
 def read_key(path: Path) -> Ed25519PrivateKey:
@@ -41,11 +41,7 @@ def read_key(path: Path) -> Ed25519PrivateKey:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-    try:
-        with path.open("rb") as file:
-            text = file.read(LONGEST)
-    except OSError as error:
-        raise InputError(f"--sign {path}: {error.strerror or error}") from error
+    text = _read_file(path, f"--sign {path}")
     try:
         key = load_pem_private_key(text, password=None)
     except TypeError as error:  # of cryptography, where a password is needed
@@ -57,9 +53,53 @@ def read_key(path: Path) -> Ed25519PrivateKey:
         public = " it is a public key, and signing takes the private one;" if b"PUBLIC KEY" in text else ""
         raise InputError(f"--sign {path} is no private key in PEM:{public} {_MAKE}") from error
     if not isinstance(key, Ed25519PrivateKey):
-        kind = type(key).__name__.removeprefix("_").removesuffix("PrivateKey")
-        raise InputError(f"--sign {path} is a key of {kind}, and bundles are signed by Ed25519: {_MAKE}")
+        raise InputError(f"--sign {path} is a key of {_kind(key)}, and bundles are signed by Ed25519: {_MAKE}")
     return key
+
+
+def _read_public_key(text: str) -> Ed25519PublicKey:
+    """The public key that `text` is in base64, or that the PEM file of this path holds, alone or with its private half.
+    Raises InputError."""
+    check_package("--check-signature")
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
+
+    option = f"--check-signature {text}"
+    try:
+        return Ed25519PublicKey.from_public_bytes(b64decode(text, validate=True))
+    except (ValueError, Base64Error) as error:
+        if not Path(text).exists():
+            raise InputError(
+                f"{option}: expected the 32 bytes of a public key in base64, which --sign prints, or a file of the key "
+                "in PEM"
+            ) from error
+    pem = _read_file(Path(text), option)
+    try:
+        key = (
+            load_pem_public_key(pem) if b"PUBLIC KEY" in pem else load_pem_private_key(pem, password=None).public_key()
+        )
+    except TypeError as error:  # of cryptography, where a password is needed
+        public = f"openssl pkey -in {text} -pubout -out public.pem"
+        raise InputError(f"{option}: the key is encrypted; checking takes its public half: {public}") from error
+    except (ValueError, UnsupportedAlgorithm) as error:
+        raise InputError(f"{option} is no key in PEM: give the one of --sign, or its public half") from error
+    if not isinstance(key, Ed25519PublicKey):
+        raise InputError(f"{option} is a key of {_kind(key)}, and bundles are signed by Ed25519")
+    return key
+
+
+def _read_file(path: Path, option: str) -> bytes:
+    """The first bytes of a key's file. Raises InputError that names the `option` where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(LONGEST)
+    except OSError as error:
+        raise InputError(f"{option}: {error.strerror or error}") from error
+
+
+def _kind(key: object) -> str:
+    return type(key).__name__.removeprefix("_").removesuffix("PrivateKey").removesuffix("PublicKey")
 
 
 def public_key(path: Path) -> str:
@@ -77,20 +117,14 @@ def sign_files(files: Sequence[BundleFile], path: Path) -> list[BundleFile]:
 
 
 def check_signature(folder: Path, key: str) -> int:
-    """The number of files of a bundle that were signed by the private half of `key`, which is as `public_key` gives it.
+    """The number of files of a bundle that were signed by the private half of `key`: a public key as `public_key` gives
+    it, or the path of a PEM file.
 
     Raises InputError where the signature is not of this key, or a file differs, is missing, or was added.
     """
-    check_package()
+    public = _read_public_key(key)
     from cryptography.exceptions import InvalidSignature
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-    try:
-        public = Ed25519PublicKey.from_public_bytes(b64decode(key, validate=True))
-    except (ValueError, Base64Error) as error:
-        raise InputError(
-            f"--check-signature {key}: expected the 32 bytes of a public key in base64, which --sign prints"
-        ) from error
     try:
         signature, _, text = (folder / SIGNATURE).read_bytes().partition(b"\n")
     except OSError as error:

@@ -121,9 +121,9 @@ def _needed(ctx: click.Context, param: click.Parameter, value: T) -> T:
     "--check-signature",
     type=TEXT,
     is_eager=True,
-    metavar="PUBLIC_KEY",
-    help="Check that the files of a bundle, whose folder MODEL is, are those that were signed by --sign with this key. "
-    "Nothing is compiled; that needs no --out.",
+    metavar="PUBLIC_KEY|FILE.pem",
+    help="Check that the files of a bundle, whose folder MODEL is, are those that were signed by --sign with this key, "
+    "in base64 or a file. Nothing is compiled; that needs no --out.",
 )
 @click.option(
     "--report",

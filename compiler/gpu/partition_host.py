@@ -94,7 +94,8 @@ class _Links:
         for i, t in enumerate(self.computed):
             self.writers.setdefault(t, []).append(i)
         self.reads = [tuple(dict.fromkeys(self.owner(t) for t in g.reads if not t.is_constant)) for g in model.groups]
-        self.scalars = [frozenset(map(self.owner, model.sources.get(g.output, ()))) for g in model.groups]
+        sources = model.sources  # a walk over all groups
+        self.scalars = [frozenset(map(self.owner, sources.get(g.output, ()))) for g in model.groups]
         place = {i: at for at, i in enumerate(leaves(model.steps))}
         self.before = [self._due(i, place) for i in range(len(self.computed))]
         after: list[set[int]] = [set() for _ in self.computed]

@@ -24,7 +24,7 @@ from ..system.limits import FOLD_BYTES, FOLD_ELEMENTS, FOLD_STEPS, CompileMemory
 from ..tensor import Tensor
 from ..tensor.computed_sizes import NONE
 from ..tensor.computed_sizes import definition as definition_of
-from ..tensor.evaluate import depends_only_on_constants, unevaluated
+from ..tensor.evaluate import unevaluated
 from ..tensor.fold_tensor import GROWTH, grows, may_prepare
 from .contents import contents, hashable
 from .define import define, tensor_of
@@ -112,7 +112,7 @@ class Builder:
                 f"{draft.op} (node {name!r}): output {len(tensors)} is not supported; remove it from the model"
             )
         named = [t for t, o in zip(tensors, outputs, strict=False) if o]
-        known = all(map(depends_only_on_constants, named)) or self._has_known_sizes(draft, named)
+        known = all(t.depends_only_on_constants for t in named) or self._has_known_sizes(draft, named)
         if known and self._may_fold(named, draft.reads):
             if self._memory is not None:
                 self._memory.reserve(sum(map(_bytes, named)), f"{draft.op} (node {name!r}): its result")

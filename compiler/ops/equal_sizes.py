@@ -24,7 +24,22 @@ def advice_for(pairs: Sequence[Pair], otherwise: str = "fix these sizes by --dim
     if pairs and all(multiples):
         options = dict.fromkeys(_option(s, n) for found in multiples for s, n in found.items())
         return f"give a range of multiples alone: {' '.join(options)}"
+    following = dict.fromkeys(
+        f"--dim {s.name}, which follows as {text_of(n)}" for p in pairs for s, n in _following(*p)
+    )
+    if pairs and all(_following(*pair) for pair in pairs):
+        return f"leave out {' and '.join(following)}"
     return otherwise
+
+
+def _following(a: Size, b: Size) -> list[tuple[Scalar, Size]]:
+    """A size of the model's inputs that is one side alone, and the other side, an expression of other sizes of them."""
+    return [
+        (s, other)
+        for s, other in ((a, b), (b, a))
+        if isinstance(s, Scalar) and not isinstance(other, int | Scalar) and s not in scalars_of(other)
+        if not any(n.computed for n in (s, *scalars_of(other)))
+    ]
 
 
 def cut(a: Size, b: Size) -> tuple[Expr, int] | None:

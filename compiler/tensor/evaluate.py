@@ -201,12 +201,3 @@ def unevaluated(tensors: Sequence[Tensor]) -> list[Tensor]:
             reached[t] = None
             waiting.extend(t.reads)
     return list(reached)
-
-
-def depends_only_on_constants(tensor: Tensor) -> bool:
-    """Whether no placeholder is read and no scalar occurs, so that `evaluate(tensor)` needs no feeds."""
-    if tensor.data is not None:
-        return True
-    if tensor.body is None or not all(depends_only_on_constants(t) for t in tensor.reads):
-        return False
-    return not tensor.is_dynamic and not scalars_of(tensor.body)

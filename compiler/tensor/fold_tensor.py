@@ -9,7 +9,7 @@ from ..dtypes import BOOL, F16, F32, I8, I16, I32, U8, U16, U32
 from ..ir.nodes import COMPARISONS, Binary, Expr, Node, Unary
 from ..ir.reduction import Reduce
 from ..ir.rewrite import walk
-from .evaluate import Array, depends_only_on_constants, evaluate, unevaluated
+from .evaluate import Array, evaluate, unevaluated
 from .halves import fits_half
 from .tensor import Tensor, constant
 
@@ -26,7 +26,7 @@ _DTYPES = frozenset({BOOL, F16, F32, I8, I16, I32, U8, U16, U32})
 
 def fold(t: Tensor, data: Array | None = None) -> Tensor:
     """The tensor with its elements, which are `data`, where they are known at compile time; prepared where it grows."""
-    if t.data is not None or not depends_only_on_constants(t):
+    if t.data is not None or not t.depends_only_on_constants:
         return t
     data = evaluate(t) if data is None else data
     if may_prepare([t]) and grows(data, shipped_bytes(t.reads)):

@@ -10,7 +10,6 @@ from ..ir.contraction import find_contraction, loaded_operand
 from ..ir.nodes import Binary, Const, Expr, Load, Node, Var
 from ..ir.reduction import Reduce
 from ..ir.rewrite import free_vars, rewrite, substitute
-from .evaluate import depends_only_on_constants
 from .fold_tensor import fold
 from .program import TensorProgram
 from .replace_tensors import replace_tensors
@@ -70,7 +69,7 @@ def _match(t: Tensor) -> tuple[Tensor, Load, Tensor, Load] | None:
         rows = (
             w.indices[1] == channel and w.indices[-1] == tap and all(c not in w.indices[2:-1] for c in (channel, tap))
         )
-        known = depends_only_on_constants(constant) and not depends_only_on_constants(image)
+        known = constant.depends_only_on_constants and not image.depends_only_on_constants
         if few and even and alone and rows and known and index.coefficient(tap) == 1:
             return image, x, constant, w
     return None

@@ -16,7 +16,6 @@ from ..ir.rewrite import free_vars, loads, rewrite, substitute
 from ..ir.scalar_ops import Dot
 from ..ir.simplify import simplify_expr
 from .choose_layout import guard_is_bounds, reach_of
-from .evaluate import depends_only_on_constants
 from .fold_tensor import fold
 from .multiply_words import match_product
 from .program import TensorProgram, without_unread
@@ -191,7 +190,7 @@ def _by_constant(t: Tensor, most: int | None) -> _Product | None:
         constant = next(r for r in t.reads if r.buffer is w.buffer)
         if most is not None and (w.buffer.values is None or max(map(abs, w.buffer.values)) > most):
             continue
-        if depends_only_on_constants(constant) and any(_in_groups(x, k) for k in way.over):
+        if constant.depends_only_on_constants and any(_in_groups(x, k) for k in way.over):
             return _Product(x, w)
     return None
 

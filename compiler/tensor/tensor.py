@@ -8,7 +8,7 @@ Reduce). An operator that needs several reductions (softmax, say) is a compositi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +22,7 @@ from ..ir.name_size import name_size
 from ..ir.nodes import Buffer, Const, Expr, ExprLike, Load, Select, Var, expr
 from ..ir.reduction import COMBINE, WITHOUT_NAN, Reduce, neutral
 from ..ir.rewrite import loads
-from ..ir.sizes import Size, capacities, capacity, number, size
+from ..ir.sizes import Size, capacities, capacity, number, scalars_of, size
 from ..system.limits import check_rank
 
 if TYPE_CHECKING:
@@ -69,11 +69,20 @@ class Tensor:
     bounds: Bounds | None = None
     source: Source | None = None
     packs: str | None = None
+    depends_only_on_constants: bool = field(init=False, repr=False)
+    """Whether no placeholder is read and no scalar occurs, so that evaluating it needs no feeds. Kept, as a walk for
+    each tensor over all that it is computed from would take time quadratic in the length of a model."""
 
     def __post_init__(self) -> None:
         """Raises BoundsError for a body that may read beyond another tensor's elements."""
         if self.body is not None and 0 not in self.shape:
             check_reads(self.name, self.body)
+        object.__setattr__(self, "depends_only_on_constants", self.data is not None or self._is_of_constants())
+
+    def _is_of_constants(self) -> bool:
+        if self.body is None or not all(t.depends_only_on_constants for t in self.reads):
+            return False
+        return not self.is_dynamic and not scalars_of(self.body)
 
     @property
     def is_constant(self) -> bool:

@@ -17,7 +17,6 @@ from ..ir.nodes import Binary, Cast, Const, Expr, Load, Node, Select, Var
 from ..ir.reduction import Reduce
 from ..ir.rewrite import free_vars, loads, rewrite, rewrite_top_down, substitute, walk
 from ..ir.simplify import simplify_expr
-from .evaluate import depends_only_on_constants
 from .fuse.dataflow import looks_up
 from .layer_choices import LayerChoices
 from .program import TensorProgram, without_unread
@@ -77,7 +76,7 @@ def _is_for_products(w: Tensor, readers: Mapping[Tensor, list[Tensor]], stored: 
         if t in stored:
             return False
         for r in readers.get(t, ()):
-            if depends_only_on_constants(r):
+            if r.depends_only_on_constants:
                 waiting += [p for p in _made_of(r) if p not in seen]
                 seen.update(dict.fromkeys(_made_of(r)))
             elif not looks_up(r, t):
@@ -133,7 +132,7 @@ class _Product:
 def _match(t: Tensor) -> _Product | None:
     """`t` as a product in float32 whose operand is computed from constants of few bits, without a condition. Each of
     them but codebooks is contiguous along the columns of the product in some layout."""
-    if t.dtype != F32 or not isinstance(t.body, Reduce) or t.body.op != "sum" or depends_only_on_constants(t):
+    if t.dtype != F32 or not isinstance(t.body, Reduce) or t.body.op != "sum" or t.depends_only_on_constants:
         return None
     contraction = find_contraction(t.axes, t.body.axes, t.body.value)
     by_buffer = {r.buffer: r for r in t.reads}
@@ -152,7 +151,7 @@ def _match(t: Tensor) -> _Product | None:
 
 def _is_widened(w: Tensor) -> bool:
     """Whether `w` is computed at load, and takes more memory than what it is made of."""
-    if not depends_only_on_constants(w):
+    if not w.depends_only_on_constants:
         return False
     parts = list(_made_of(w))
     return any(p.prepared for p in parts) and not any(p.is_reduction for p in parts)

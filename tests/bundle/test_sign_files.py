@@ -88,6 +88,44 @@ def test_another_key(tmp_path: Path) -> None:
         check_signature(out, "key")
 
 
+def test_a_key_in_a_file(tmp_path: Path) -> None:
+    """Of the public key or of the private one, which has both halves."""
+    key, out = new_key(tmp_path), tmp_path / "bundle"
+    files = write_bundle(tiny_artifact(), out, packaging=Packaging(sign=key))
+    public, other = tmp_path / "public.pem", tmp_path / "other.pem"
+    public.write_bytes(read_key(key).public_key().public_bytes(PEM, PublicFormat.SubjectPublicKeyInfo))
+    other.write_bytes(
+        ed25519.Ed25519PrivateKey.generate().public_key().public_bytes(PEM, PublicFormat.SubjectPublicKeyInfo)
+    )
+    for path in (public, key):
+        assert check_signature(out, str(path)) == len(files) - 1
+        done = run(out, "--check-signature", path)
+        assert (done.exit_code, "all as they were signed" in done.output) == (0, True)
+    with pytest.raises(InputError, match="was not signed by this key"):
+        check_signature(out, str(other))
+
+
+def test_files_that_hold_no_key_to_check_with(tmp_path: Path) -> None:
+    elliptic = ec.generate_private_key(ec.SECP256R1())
+    (tmp_path / "ec.pem").write_bytes(elliptic.public_key().public_bytes(PEM, PublicFormat.SubjectPublicKeyInfo))
+    (tmp_path / "bad.pem").write_bytes(b"-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n")
+    messages = {
+        "nothing": "is no key in PEM",
+        "text": "is no key in PEM",
+        "bad.pem": "is no key in PEM",
+        "ec.pem": "is a key of .*, and bundles are signed by Ed25519",
+        "elliptic": "is a key of .*, and bundles are signed by Ed25519",
+        "encrypted": "the key is encrypted; checking takes its public half: openssl pkey",
+        "missing": "expected the 32 bytes of a public key in base64, .* or a file",
+    }
+    refused_keys(tmp_path)
+    for name, message in messages.items():
+        with pytest.raises(InputError, match=message):
+            check_signature(tmp_path, str(tmp_path / name))
+    with pytest.raises(InputError, match="Is a directory"):
+        check_signature(tmp_path, str(tmp_path))
+
+
 def test_one_bit_of_the_list_or_the_signature(tmp_path: Path) -> None:
     key, out = new_key(tmp_path), tmp_path / "bundle"
     write_bundle(tiny_artifact(), out, packaging=Packaging(sign=key))

@@ -117,15 +117,6 @@ def test_a_loop_by_more_than_one_element(changes: dict[str, str], message: str) 
         import_model(parsed(text))
 
 
-def test_branches_of_other_ranks() -> None:
-    taken = BRANCHES.format(condition="c", a="3, 4", b="")
-    made = parsed(f"(float[3, 4] x, bool c) => (float[] y) {{ y = {taken} }}")
-    with pytest.raises(
-        UnsupportedError, match=r"its branches return float32\[3, 4\] and float32\[\] for one output; give"
-    ):
-        webnn_compile.compile(made)
-
-
 def test_nothing_is_left_of_attempts_that_fail() -> None:
     """A loop is first imported with shapes that do not change, then its iterations one by one, then with those that
     grow."""

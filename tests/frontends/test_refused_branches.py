@@ -13,6 +13,7 @@ from onnx_models import Array, assert_close, from_text, onnxruntime_results, ran
 from webnn_compile.errors import InputError, UnsupportedError
 from webnn_compile.frontends.model_inputs import Dim, ModelInputs
 from webnn_compile.frontends.onnx import import_model
+from webnn_compile.frontends.onnx.decide_branches import Decisions
 
 WEIGHTS = {"wide": random((8, 4), 1), "narrow": random((4, 4), 2)}
 
@@ -163,3 +164,113 @@ def test_an_operator_that_is_not_supported_is_no_matter_of_sizes() -> None:
     made = parsed(RATES.replace("v = Neg(w)", "v = ImageDecoder(w)"))
     with pytest.raises(UnsupportedError, match=r"ImageDecoder \(no operator of opset 18\): 1 node"):
         webnn_compile.compile(made, dims={"batch": 2, "n": 8})
+
+
+RANKS = """
+    (float[3, n] x, bool c) => (float y) <int64[1] one = {{1}}> {{
+      m = If(c) <
+        then_branch = t () => (float[a, b, d] u) {{ u = Unsqueeze(x, one) }},
+        else_branch = e () => (float[a, b] v) {{ v = Neg(x) }}
+      >
+      {after}
+      y = ReduceSum <keepdims = 0> (r)
+    }}"""
+"""Branches of ranks 3 and 2; `after` reads m, and makes r."""
+
+FITS_BOTH, FITS_THEN, FITS_ELSE = "r = Exp(m)", "r = Transpose <perm = [2, 1, 0]> (m)", "r = Gemm(m, narrow)"
+
+
+@pytest.mark.parametrize("target", ["native", "wasm", "webgl", "webgpu", "opencl", "c"])
+@pytest.mark.parametrize(("after", "good"), [(FITS_BOTH, False), (FITS_THEN, True), (FITS_ELSE, False)])
+def test_branches_of_two_ranks(target: str, after: str, good: bool) -> None:
+    """The one whose rank fits what follows runs; of two that fit, the else_branch."""
+    need_driver(target)
+    made = parsed(RANKS.format(after=after))
+    compiled = webnn_compile.compile(made, target, dims={"n": 4})
+    feeds = {"x": random((3, 4))}
+    runs_as_onnxruntime(compiled, made, feeds | {"c": np.array(good)})
+    other = "else_branch" if good else "then_branch"
+    with pytest.raises(
+        InputError, match=rf"this run takes its {other}, .* return float32\[3, 1, 4\] and float32\[3, 4"
+    ):
+        compiled.run(feeds | {"c": np.array(not good)})
+
+
+@pytest.mark.parametrize(("rank", "refused"), [(0, "then_branch"), (2, "then_branch"), (3, "else_branch")])
+def test_an_outputs_rank_is_taken_first(rank: int, refused: str) -> None:
+    made = parsed(RANKS.format(after=FITS_BOTH))
+    made.graph.output.append(onnx.helper.make_tensor_value_info("m", onnx.TensorProto.FLOAT, ["a", "b", "d"][:rank]))
+    ((_, text),) = import_model(made, ModelInputs(dims={"n": Dim(4, 4)})).refusals
+    assert f"takes its {refused}" in text
+
+
+def test_branches_of_two_ranks_in_a_loop_have_to_agree() -> None:
+    made = parsed("""
+        (float[3, 4] x, bool c, int64 times) => (float[3, 4] y) <bool on = {1}, int64[1] one = {1}> {
+          y = Loop(times, on, x) <body = b (int64 i, bool g, float[3, 4] before) => (bool h, float[3, 4] after) {
+            h = Identity(g)
+            m = If(c) <
+              then_branch = t () => (float[a, b, d] u) { u = Unsqueeze(before, one) },
+              else_branch = e () => (float[a, b] v) { v = Neg(before) }
+            >
+            after = Gemm(m, narrow)
+          }>
+        }""")
+    with pytest.raises(UnsupportedError, match=r"its branches return .* for one output; give them one rank and type"):
+        webnn_compile.compile(made, dims={"times": (0, 3)})
+
+
+INNER = """
+    (float[3, 4] x, bool outer, bool inner, bool second) => (float[3, 4] y) <int64[1] one = {1}> {
+      y = If(outer) <
+        then_branch = t () => (float[3, 4] u) {
+          m = If(inner) <
+            then_branch = tt () => (float[a, b, d] p) { p = Unsqueeze(x, one) },
+            else_branch = te () => (float[a, b] q) { q = Neg(x) }
+          >
+          k = If(second) <
+            then_branch = st () => (float[a, b, d] ps) { ps = Unsqueeze(m, one) },
+            else_branch = se () => (float[a, b] qs) { qs = Exp(m) }
+          >
+          u = Gemm(k, narrow)
+        },
+        else_branch = e () => (float[3, 4] v) { v = Abs(x) }
+      >
+    }"""
+
+
+@pytest.mark.parametrize("target", ["native", "webgpu"])
+def test_only_the_inner_branch_is_left_out(target: str) -> None:
+    """Not the branch around it: runs that take the other inner branch are whole."""
+    need_driver(target)
+    made = parsed(INNER)
+    compiled = webnn_compile.compile(made, target)
+    assert len(import_model(made).refusals) == 2
+    for flags in range(8):
+        outer, inner, second = (bool(flags >> i & 1) for i in range(3))
+        feeds = {
+            "x": random((3, 4)),
+            **{n: np.array(v) for n, v in zip(("outer", "inner", "second"), (outer, inner, second), strict=True)},
+        }
+        if not outer or not (inner or second):
+            runs_as_onnxruntime(compiled, made, feeds)
+            continue
+        with pytest.raises(InputError, match="this run takes its then_branch, which does not fit"):
+            compiled.run(feeds)
+
+
+def test_trials_of_branches_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing fits what follows, not every combination is tried; the error is that of the first If."""
+    tried = []
+    count = Decisions.count
+    monkeypatch.setattr(Decisions, "count", lambda self, fits: tried.append(fits) or count(self, fits))
+    ifs = "".join(
+        f"""m{i + 1} = If(c) <
+        then_branch = t{i} () => (float[a, b] u{i}) {{ u{i} = Unsqueeze(m{i}, one) }},
+        else_branch = e{i} () => (float[a] v{i}) {{ v{i} = Neg(m{i}) }} >"""
+        for i in range(12)
+    )
+    made = parsed(f"(float[n] m0, bool c) => (y) <int64[1] one = {{0}}> {{ {ifs} y = ImageDecoder(m12) }}")
+    with pytest.raises(UnsupportedError, match=r"its branches return .*give them one rank and type"):
+        webnn_compile.compile(made, dims={"n": 4})
+    assert 10 < len(tried) < 60

@@ -11,6 +11,8 @@ import onnx
 from ...dtypes import BOOL
 from ...errors import UnsupportedError
 from ...graph.ir import Value
+from ...ir.sizes import shown
+from .decide_branches import RanksDifferError
 from .import_nodes import Frame, Handler, Import
 from .items import Items, Lengths, gathered, spread, tensors
 from .loops import check_one_element, import_loop
@@ -29,7 +31,13 @@ def _if(build: Import, node: onnx.NodeProto, name: str, inputs: Items, frame: Fr
     check_one_element(f"If (node {name!r}): its condition", condition, BOOL)
     if constant is not None:
         return build.subgraph(graphs[THEN if constant.item() else ELSE], {}, frame)
-    sides = [_side(build, name, side, graphs[side], frame) for side in (THEN, ELSE)]
+    with build.attempt(frame) as attempt:
+        sides = [_side(build, node, name, side, graphs[side], frame) for side in (THEN, ELSE)]
+        differing = _differing_ranks(build, node, sides) if build.may_decide(node, frame) else None
+        if differing is not None:
+            attempt.drop()
+    if differing is not None:
+        raise differing
     wrong = [s for s in sides if s.outputs is None]
     reason = wrong[0].problems.of_sizes if len(wrong) == 1 and frame.refusals is not None else None
     if wrong and reason is None:
@@ -57,6 +65,21 @@ def _if(build: Import, node: onnx.NodeProto, name: str, inputs: Items, frame: Fr
         assert frame.refusals is not None
         frame.refusals.append((value, text))
     return gathered(results[:count], lengths)
+
+
+def _differing_ranks(build: Import, node: onnx.NodeProto, sides: Sequence[_Side]) -> RanksDifferError | None:
+    """The error of branches that fit by themselves, and return different ranks. Without a stated rank the then_branch
+    is refused first: exporters have the rarer case there."""
+    then, otherwise = sides
+    if then.outputs is None or otherwise.outputs is None or then.lengths != otherwise.lengths:
+        return None
+    names = [o for o, n in zip(node.output, then.lengths, strict=True) for _ in range(1 if n is None else n)]
+    for name, a, b in zip(names, then.outputs, otherwise.outputs, strict=True):
+        if len(a.shape) != len(b.shape):
+            order = (ELSE, THEN) if build.decisions.stated_ranks.get(name) == len(a.shape) else (THEN, ELSE)
+            both = f"{a.dtype}{shown(a.shape)} and {b.dtype}{shown(b.shape)}"
+            return RanksDifferError(f"its branches return {both} for one output, and one rank fits what follows", order)
+    return None
 
 
 def _names(build: Import, output: str, length: int | None) -> list[str]:
@@ -92,11 +115,14 @@ class _Side:
         return [builder.constant(f"{v.name}.{self.name}", np.zeros(1, np.int32)) for v in other.flags]
 
 
-def _side(build: Import, name: str, side: str, graph: onnx.GraphProto, frame: Frame) -> _Side:
+def _side(build: Import, node: onnx.NodeProto, name: str, side: str, graph: onnx.GraphProto, frame: Frame) -> _Side:
     inner = replace(build.inside(frame, f"{name}.{side}"), refusals=None if frame.refusals is None else [])
     values: Sequence[Value | None] = [None]
     lengths: Lengths = []
+    decided = build.decisions.of(node)
     with build.attempt(inner) as attempt:
+        if decided is not None and decided.side == side:
+            raise UnsupportedError(decided.reason)
         values, lengths = spread(name, build.subgraph(graph, {}, inner))
     outputs = [v for v in values if v is not None]
     is_good = len(outputs) == len(values) and attempt.is_good

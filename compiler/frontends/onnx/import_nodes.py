@@ -19,6 +19,7 @@ from ...ops.call import OWN_DOMAIN, NotKnownError, SizesDifferError, operator_na
 from ...system.limits import is_too_large
 from .check_model import names_read
 from .check_node import check_node
+from .decide_branches import Decisions, RanksDifferError, Refused
 from .deciding_inputs import DecidingInputs
 from .fix_shapes import InputShapes
 from .items import Item, Items, Listed, Stacked
@@ -96,6 +97,7 @@ class Import:
         self._value_names = Names((*(v.name for v in model.graph.input), *weights, *self._computed))
         self._count = 0
         self._storage: dict[Value, int] = {}
+        self.decisions = Decisions(model.graph)
         self.deciding_inputs = DecidingInputs(model.graph, weights)
         self.main = Frame(Builder(model.graph.name, source.memory), {}, [])
         self.main.scope.update(
@@ -106,12 +108,36 @@ class Import:
 
     def nodes(self, nodes: Iterable[onnx.NodeProto], frame: Frame) -> None:
         """Adds nodes, whose outputs become values of the frame."""
-        for node in nodes:
+        listed = list(nodes)
+        for i, node in enumerate(listed):
             name = self._node_names.fresh(node.name or f"{node.op_type}_{self._count}")
             self._count += 1
-            for output, value in zip(node.output, self._node(node, name, frame), strict=False):
-                if output:
-                    frame.scope[output] = value
+            try:
+                self._bind(node, name, frame)
+            except RanksDifferError as error:
+                if any(self._fits(node, name, listed[i + 1 :], frame, Refused(s, str(error))) for s in error.sides):
+                    return
+                with self.decisions.deciding(node, Refused(None, str(error))):
+                    self._bind(node, name, frame)
+
+    def _bind(self, node: onnx.NodeProto, name: str, frame: Frame) -> None:
+        for output, value in zip(node.output, self._node(node, name, frame), strict=False):
+            if output:
+                frame.scope[output] = value
+
+    def _fits(
+        self, node: onnx.NodeProto, name: str, following: list[onnx.NodeProto], frame: Frame, refused: Refused
+    ) -> bool:
+        """Adds an If without the branch that is `refused`, and the nodes `following`; False, and nothing of them, where
+        the other branch does not fit these."""
+        with self.decisions.deciding(node, refused), self.attempt(frame) as attempt:
+            self._bind(node, name, frame)
+            self.nodes(following, frame)
+        return self.decisions.count(attempt.is_good)
+
+    def may_decide(self, node: onnx.NodeProto, frame: Frame) -> bool:
+        """Whether an If may be imported without one of its branches, by which of them fits what follows."""
+        return frame.refusals is not None and not self._problems and self.decisions.may_decide(node)
 
     def outputs(self, name: str) -> list[Value]:
         """The graph output `name`: for a sequence one for each of its tensors, `name`.0 and so on, none for an optional

@@ -193,19 +193,16 @@ def _check_fit(call: Call, scores: Tensor, mask: Tensor | None, lengths: Tensor 
     """Raises UnsupportedError for a mask that is not broadcast to the scores, but that from opset 24 on its last
     dimension may be shorter, and for lengths that are not those of the batch."""
     if mask is not None:
-        shorter = call.opset >= PADDED_MASKS
-        pairs = zip(mask.shape[::-1][shorter:], scores.shape[::-1][shorter:], strict=False)
-        fits = 0 < mask.rank <= scores.rank and all(is_one(a) or equal(a, b) for a, b in pairs)
-        if not fits or known_less(scores.shape[-1], mask.shape[-1]):
-            raise call.unsupported(
-                f"its mask of shape {shown(mask.shape)} does not fit scores of {shown(scores.shape)}",
-                "the model is invalid",
-            )
-    if lengths is not None and (lengths.rank != 1 or not equal(lengths.shape[0], scores.shape[0])):
-        raise call.unsupported(
-            f"its lengths have shape {shown(lengths.shape)} in a batch of {text_of(scores.shape[0])}",
-            "the model is invalid",
-        )
+        reason = f"its mask of shape {shown(mask.shape)} does not fit scores of {shown(scores.shape)}"
+        fits = [None if is_one(a) else b for a, b in zip(mask.shape[::-1], scores.shape[::-1], strict=False)]
+        if call.opset >= PADDED_MASKS:
+            fits[:1] = [None] * len(fits[:1])
+        if not mask.rank or known_less(scores.shape[-1], mask.shape[-1]):
+            raise call.unsupported(reason, "the model is invalid")
+        call.check_shape(mask, [fits[::-1]], reason, "the model is invalid")
+    if lengths is not None:
+        reason = f"its lengths have shape {shown(lengths.shape)} in a batch of {text_of(scores.shape[0])}"
+        call.check_shape(lengths, [scores.shape[:1]], reason, "the model is invalid")
 
 
 def _inside(call: Call, mask: Tensor, j: Expr) -> Expr | None:

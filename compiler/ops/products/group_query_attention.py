@@ -122,10 +122,8 @@ def _past(call: Call, key: Tensor) -> Size:
 def _last(call: Call, batch: Size) -> Callable[[Expr], Expr]:
     """The position of the last token of a sequence."""
     t = call.input(LAST)
-    if not t.rank or not equal(t.shape[0], batch) or not all(map(is_one, t.shape[1:])):
-        raise call.unsupported(
-            f"seqlens_k has shape {shown(t.shape)}, where [{text_of(batch)}] is expected", "the model is invalid"
-        )
+    reason = f"seqlens_k has shape {shown(t.shape)}, where [{text_of(batch)}] is expected"
+    call.check_shape(t, [(batch, *[1] * (max(t.rank, 1) - 1))], reason, "the model is invalid")
     return lambda b: t.read([b, *[Const(0)] * (t.rank - 1)])
 
 

@@ -65,13 +65,13 @@ def _forms(scores: Tensor) -> dict[int, Sequence[tuple[Size | None, ...]]]:
 def _check_mask(call: Call, mask: Tensor, scores: Tensor, *, causal: bool) -> None:
     """Raises UnsupportedError for a mask of no form that there is."""
     forms = _forms(scores).get(mask.rank, [])
-    if not any(all(e is None or equal(e, n) for e, n in zip(f, mask.shape, strict=True)) for f in forms):
-        expected = " or ".join(f"[{', '.join('any' if e is None else text_of(e) for e in f)}]" for f in forms)
-        raise call.unsupported(
-            f"its mask has shape {shown(mask.shape)}, where {expected or '1 to 4 dimensions'} is expected",
-            "check the shapes given to the model; a size that is the sum of others is given as such: "
-            "--shape NAME=batchxpast+length",
-        )
+    expected = " or ".join(f"[{', '.join('any' if e is None else text_of(e) for e in f)}]" for f in forms)
+    call.check_shape(
+        mask,
+        forms,
+        f"its mask has shape {shown(mask.shape)}, where {expected or '1 to 4 dimensions'} is expected",
+        "check the shapes given to the model",
+    )
     if mask.rank == 4 and causal:
         raise call.unsupported("it is unidirectional, and has a mask of 4 dimensions", "the model is invalid")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from ...dtypes import I8, I16, I32
 from ...ir.nodes import Buffer, Expr
 from ...tensor import Tensor, compute
-from ...tensor.evaluate import depends_only_on_constants, evaluate
+from ...tensor.evaluate import evaluate
 from ...tensor.fold_tensor import fold
 from ..call import Call
 
@@ -43,7 +43,7 @@ def less_zero_point(name: str, t: Tensor, zero: Tensor | None, place: ZeroPointA
 
 def narrowed(t: Tensor) -> Tensor:
     """The int16 `t`; of constants the elements, as int8 where that holds them."""
-    if not depends_only_on_constants(t):
+    if not t.depends_only_on_constants:
         return t
     data = evaluate(t)
     narrow = data.astype(I8.numpy)
