@@ -147,7 +147,7 @@ def _rescaling(call: Call) -> Value:
 
 
 def _layer_scale(call: Call) -> Value:
-    """Of ConvNeXt in Keras's applications: a factor for each channel."""
+    """A factor for each channel, in ConvNeXt of Keras's applications."""
     return call.with_constant("Mul", call.x, call.weight(0))
 
 
