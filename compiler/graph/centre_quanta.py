@@ -105,12 +105,17 @@ def _scalar(graph: Graph, zero: Value | None) -> int | None:
 def _is_read_less(graph: Graph, q: Value, zero: int, readers: Mapping[Value, list[Node]]) -> bool:
     """Whether all that reads `q`, or what moves make of it, subtracts `zero`."""
 
-    def reads_less(reader: Node) -> bool:
-        if reader.op in MOVES and reader.op != "Concat" and reader.inputs[0] is q and reader.inputs.count(q) == 1:
-            return all(v is None or _is_read_less(graph, v, zero, readers) for v in reader.outputs)
-        return _subtracts(graph, reader, q, zero)
-
-    return q not in graph.results and all(map(reads_less, readers.get(q, ())))
+    waiting = [q]
+    while waiting:
+        q = waiting.pop()
+        if q in graph.results:
+            return False
+        for reader in readers.get(q, ()):
+            if reader.op in MOVES and reader.op != "Concat" and reader.inputs[0] is q and reader.inputs.count(q) == 1:
+                waiting += [v for v in reader.outputs if v is not None]
+            elif not _subtracts(graph, reader, q, zero):
+                return False
+    return True
 
 
 def _subtracts(graph: Graph, reader: Node, q: Value, zero: int) -> bool:

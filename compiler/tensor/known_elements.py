@@ -87,9 +87,29 @@ class _Elements:
         self._known: dict[Buffer, tuple[Element, ...] | None] = {}
 
     def of(self, t: Tensor) -> tuple[Element, ...] | None:
-        if t.buffer not in self._known:
-            self._known[t.buffer] = self._find(t)
+        open_ = [t]  # operands first, without recursion: chains of integers are as long as a model
+        while open_:
+            operand = self._unknown_operand(open_[-1])
+            if operand is not None:
+                open_.append(operand)
+                continue
+            last = open_.pop()
+            if last.buffer not in self._known:
+                self._known[last.buffer] = self._find(last)
         return self._known[t.buffer]
+
+    def _unknown_operand(self, t: Tensor) -> Tensor | None:
+        """The first operand that `t` is made of and that is not computed yet; none where one is not known."""
+        if t.buffer in self._known or t.elements is not None or t.data is not None or t.body is None:
+            return None
+        if t.is_dynamic or t.buffer.size > MOST_ELEMENTS:
+            return None
+        for r in t.reads:
+            if not r.dtype.is_float and self._known.get(r.buffer, ()) is None:
+                return None
+            if not r.dtype.is_float and r.buffer not in self._known:
+                return r
+        return None
 
     def _find(self, t: Tensor) -> tuple[Element, ...] | None:
         if t.elements is not None:

@@ -33,6 +33,10 @@ CODEBOOK = 1 << 8
 """Most elements of a constant in which elements of few bits are places."""
 
 
+MOST_PARTS = 64
+"""Tensors that an operand of a product is computed from in registers, so that its expression is not deep."""
+
+
 def widen_in_registers(
     program: TensorProgram, costs: GpuCosts, most_reads: int | None, choices: LayerChoices
 ) -> TensorProgram:
@@ -154,6 +158,8 @@ def _is_widened(w: Tensor) -> bool:
     if not w.depends_only_on_constants:
         return False
     parts = list(_made_of(w))
+    if len(parts) > MOST_PARTS:
+        return False
     return any(p.prepared for p in parts) and not any(p.is_reduction for p in parts)
 
 

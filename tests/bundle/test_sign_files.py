@@ -89,7 +89,7 @@ def test_another_key(tmp_path: Path) -> None:
 
 
 def test_a_key_in_a_file(tmp_path: Path) -> None:
-    """Of the public key or of the private one, which has both halves."""
+    """A file of the public key, or of the private one, which has both halves."""
     key, out = new_key(tmp_path), tmp_path / "bundle"
     files = write_bundle(tiny_artifact(), out, packaging=Packaging(sign=key))
     public, other = tmp_path / "public.pem", tmp_path / "other.pem"

@@ -48,12 +48,12 @@ class Decisions:
         return is_open and self._misfits < _MOST_MISFITS
 
     def of(self, node: onnx.NodeProto) -> Refused | None:
-        """What is decided of an If; None where nothing is."""
+        """The decision about an If; None where there is none."""
         return self._refused.get(id(node))
 
     @contextmanager
     def deciding(self, node: onnx.NodeProto, refused: Refused) -> Iterator[None]:
-        """Inside, an If is imported so."""
+        """A context in which an If is imported so."""
         self._refused[id(node)] = refused
         try:
             yield

@@ -80,26 +80,27 @@ def _materialised(output: Tensor, used: set[Buffer], anchor: Tensor | None) -> t
     """The tensors whose buffers are `used` by the kernel of `output`, in the order of a traversal of its inputs."""
     stored: dict[Tensor, None] = {}
     seen: set[Tensor] = set()
-
-    def visit(t: Tensor) -> None:
-        if t in seen:
-            return
-        seen.add(t)
-        for r in t.reads:
-            if r.buffer in used and r is not anchor:
-                stored[r] = None
-            else:
-                visit(r)
-
-    visit(output)
+    # In depth first, without recursion: tensors that only move elements are computed in one kernel however many.
+    open_ = [iter(output.reads)]
+    while open_:
+        r = next(open_[-1], None)
+        if r is None:
+            open_.pop()
+        elif r.buffer in used and r is not anchor:
+            stored[r] = None
+        elif r not in seen:
+            seen.add(r)
+            open_.append(iter(r.reads))
     # A buffer may be reached both through an inlined tensor and directly: search beyond the tensors found, too.
     missing = used - {t.buffer for t in stored} - ({anchor.buffer} if anchor else set())
-    stack = list(stored)
+    stack, passed = list(stored), set(stored)
     while missing and stack:
         t = stack.pop()
         for r in t.reads:
             if r.buffer in missing:
                 stored[r] = None
                 missing.discard(r.buffer)
-            stack.append(r)
+            if r not in passed:
+                passed.add(r)
+                stack.append(r)
     return tuple(stored)
