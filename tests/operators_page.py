@@ -53,6 +53,8 @@ types of elements a model may have.
 com.microsoft.DynamicQuantizeLSTM quantises the states of a batch with one scale, as onnxruntime does with one thread.
 With several threads and a batch above 1, onnxruntime quantises parts of the batch apart, and its results differ a
 little with their number.
+com.microsoft.QLinearAveragePool with ceil_mode=1 and count_include_pad=1 divides by the elements of a window that lie
+within the padded input, as AveragePool does; onnxruntime divides by all of the window.
 
 ## Models
 

@@ -45,9 +45,9 @@ def test_bundles_have_them(tmp_path: Path) -> None:
 def test_those_without_one_are_reported(tmp_path: Path) -> None:
     """In the table, and with the reason in both kinds of report: a kernel that is too large, beside one that is not."""
     nodes = [node("Relu", ["x"], ["large"]), node("ReduceMax", ["small"], ["y"], keepdims=0)]
-    shapes = {"x": (1, 1 << 22), "small": (3, 5)}
+    shapes = {"x": (1, 1 << 24), "small": (3, 5)}
     onnx.save(model(nodes, shapes, ["large", "y"]), tmp_path / "m.onnx")
-    reason = "too large: 8,388,608 elements, at most 4,194,304"
+    reason = "too large: 33,554,432 elements, at most 16,777,216"
     for suffix in ("json", "html"):
         report = tmp_path / f"report.{suffix}"
         options = ("--targets=webgpu", "--golden=off", "--canaries=on", "--report", report)

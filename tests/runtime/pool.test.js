@@ -51,8 +51,9 @@ test('loops are left to other threads, but for one chunk', () => {
     parallelFor(control, 3, afterOthers(control, chunk))(1, 1, most);
     assert.deepEqual(new Set(counts.subarray(0, most)), new Set([3]));
   };
-  for (let i = 0; i < 100 && own !== 1; i++) runIn(control); // a busy machine may hold them up
-  assert.equal(own, 1);
+  // A busy machine may hold them up, or this thread until they have taken all.
+  for (let i = 0; i < 100 && own !== 1; i++) runIn(control);
+  assert.ok(own <= 1, `${own} chunks`);
   runIn(createControl()); // where none come
   assert.ok(own > 1);
 });
