@@ -20,6 +20,16 @@ const program = {
   constants: [],
 };
 
+/** Kernels of the program on a device that carries out launches by `tryLaunch`. */
+const trying = (tryLaunch, kernels, launches = program.launches) => ({
+  plan: { backend: 'webgpu', program: { sha256: 'of the program' } },
+  program: { ...program, kernels, launches },
+  device: { adapter: 'A GPU', tryLaunch },
+});
+
+/** What is known before the first of them is tried. */
+const unknown = () => ({ began: 0, known: Promise.resolve(undefined) });
+
 test('of a kernel whose other source fails, too, there is one entry, and each report is handed on', async (t) => {
   t.mock.method(console, 'warn', () => {});
   const where = `A GPU; ${globalThis.navigator?.userAgent}`;
@@ -64,12 +74,8 @@ test('on a GPU they take 50 ms, and those that had no time come first the next t
     clock += 30;
     return Float32Array.of(RIGHT).buffer;
   };
-  const on = {
-    plan: { backend: 'webgpu', program: { sha256: 'of the program' } },
-    program: { ...program, kernels },
-    device: { adapter: 'A GPU', tryLaunch },
-  };
-  const checks = { began: 0, known: Promise.resolve(undefined) };
+  const on = trying(tryLaunch, kernels);
+  const checks = unknown();
   await checkKernels(checks, on);
   assert.deepEqual([tried.splice(0), checks.report], [[0], { checked: 1, skipped: 1, failed: [] }]);
   await checkKernels(checks, on);
@@ -92,12 +98,8 @@ test('kernels that never fit into the time are tried after each hundred runs, on
     };
     const three = [...program.kernels, program.kernels[1]].map((kernel) => ({ ...kernel, bytes: 2 ** 26 }));
     const launches = [...program.launches, { ...program.launches[1], kernel: 2 }];
-    const on = {
-      plan: { backend: 'webgpu', program: { sha256: 'of the program' } },
-      program: { ...program, kernels: three, launches },
-      device: { adapter: 'A GPU', tryLaunch },
-    };
-    const checks = { began: 0, known: Promise.resolve(undefined) };
+    const on = trying(tryLaunch, three, launches);
+    const checks = unknown();
     await checkKernels(checks, on);
     assert.deepEqual([tried.splice(0), checks.report.skipped], [[], 3]);
     checkLater(
@@ -133,12 +135,8 @@ test('a visit that has time for one of them tries any of them', async (t) => {
       clock += 30;
       return Float32Array.of(RIGHT).buffer;
     };
-    const on = {
-      plan: { backend: 'webgpu', program: { sha256: 'of the program' } },
-      program: { ...program, kernels },
-      device: { adapter: 'A GPU', tryLaunch },
-    };
-    const checks = { began: 0, known: Promise.resolve(undefined) };
+    const on = trying(tryLaunch, kernels);
+    const checks = unknown();
     await checkKernels(checks, on);
     assert.deepEqual([tried, checks.skipped], [[first], [1 - first]]);
   }
@@ -164,12 +162,8 @@ test('where some are known to be wrong all are tried, whatever it takes, and wha
 test('where one is wrong all are tried, whatever it takes', async (t) => {
   t.mock.method(console, 'warn', () => {});
   const kernels = program.kernels.map((kernel, i) => ({ ...kernel, bytes: i ? 2 ** 26 : 4 }));
-  const on = {
-    plan: { backend: 'webgpu', program: { sha256: 'of the program' } },
-    program: { ...program, kernels },
-    device: { adapter: 'A GPU', tryLaunch: async () => new ArrayBuffer(4) },
-  };
-  const checks = { began: 0, known: Promise.resolve(undefined) };
+  const on = trying(async () => new ArrayBuffer(4), kernels);
+  const checks = unknown();
   await assert.rejects(checkKernels(checks, on), { code: 'wrong-results' });
   assert.deepEqual([checks.report.checked, checks.report.failed.length], [2, 2]);
 });
@@ -183,7 +177,7 @@ test('a software adapter has a share of the load, however old the page is', asyn
     program: { ...program, kernels },
     device: { adapter: 'llvmpipe', tryLaunch: async () => Float32Array.of(RIGHT).buffer },
   };
-  const checks = { began: 0, known: Promise.resolve(undefined) };
+  const checks = unknown();
   await checkKernels(checks, on);
   assert.deepEqual(checks.report, { checked: 0, skipped: 2, failed: [] });
   clock = 3_600_000;
