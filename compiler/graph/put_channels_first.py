@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from ..ops.movement.channels_last import to_first, to_last
 from .copy_nodes import each_region
 from .eliminate_dead_code import eliminate_dead_code
 from .ir import Graph, Node, Value
@@ -56,16 +57,6 @@ def _of_last(node: Node) -> bool:
     return flagged or node.op in _NAMED
 
 
-def _first(rank: int) -> tuple[int, ...]:
-    """The permutation of (N, spatial, C) to (N, C, spatial)."""
-    return (0, rank - 1, *range(1, rank - 1))
-
-
-def _last(rank: int) -> tuple[int, ...]:
-    """The permutation of (N, C, spatial) to (N, spatial, C)."""
-    return (0, *range(2, rank), 1)
-
-
 class _Rewriter:
     """`_planar` has by an image with channels last the value of the same elements with channels first."""
 
@@ -102,9 +93,9 @@ class _Rewriter:
     def _transpose(self, node: Node, y: Value) -> None:
         x, rank = node.inputs[0], len(y.shape)
         assert x is not None
-        if node.attributes.get("perm") == _last(rank):
+        if node.attributes.get("perm") == to_last(rank):
             self._planar[y] = self._replaced.get(x, x)
-        elif node.attributes.get("perm") == _first(rank) and x in self._planar:
+        elif node.attributes.get("perm") == to_first(rank) and x in self._planar:
             if y not in self._graph.results:
                 self._replaced[y] = self._planar[x]
                 return
@@ -130,14 +121,14 @@ class _Rewriter:
             x = inputs[i]
             assert x is not None
             inputs[i] = self._planar.get(x) or self._moved(node, x)
-        planar = _permuted(y, self._names, "first", _first(rank))
+        planar = _permuted(y, self._names, "first", to_first(rank))
         self._nodes.append(replace(node, inputs=tuple(inputs), outputs=(planar,)))
         self._planar[y] = planar
-        self._nodes.append(_transposed(f"{node.name}.last", planar, y, _last(rank)))
+        self._nodes.append(_transposed(f"{node.name}.last", planar, y, to_last(rank)))
 
     def _moved(self, node: Node, x: Value) -> Value:
         """`x` with channels first."""
-        perm = _first(len(x.shape))
+        perm = to_first(len(x.shape))
         moved = self._planar[x] = _permuted(x, self._names, "first", perm)
         self._nodes.append(_transposed(f"{node.name}.first", x, moved, perm))
         return moved
@@ -167,7 +158,7 @@ def _axis(node: Node, rank: int) -> int:
     """The axis along which images with channels first are joined."""
     axis = node.attributes.get("axis", 1)
     assert isinstance(axis, int)
-    return _first(rank).index(axis % rank)
+    return to_first(rank).index(axis % rank)
 
 
 def _permuted(v: Value, names: Names, suffix: str, perm: tuple[int, ...]) -> Value:

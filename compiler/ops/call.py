@@ -129,18 +129,16 @@ class Call:
     def check_shape(self, t: Tensor, shapes: Iterable[Sequence[Size | None]], reason: str, advice: str) -> None:
         """Raises UnsupportedError for this reason unless `t` has one of these shapes, where None stands for any extent,
         SizesDifferError where it may have one."""
-        open_pairs: list[tuple[Size, Size]] = []
-        for shape in shapes:
-            pairs = (
-                [] if len(shape) != t.rank else [(a, b) for a, b in zip(t.shape, shape, strict=True) if b is not None]
-            )
-            same = [equal(*pair) for pair in pairs]
-            if len(shape) == t.rank and all(same):
+        possible: list[tuple[Size, Size]] = []
+        for shape in (s for s in shapes if len(s) == t.rank):
+            pairs = [(a, b) for a, b in zip(t.shape, shape, strict=True) if b is not None]
+            differing = [pair for pair in pairs if not equal(*pair)]
+            if not differing:
                 return
-            if False not in same:
-                open_pairs += [pair for pair, known in zip(pairs, same, strict=True) if known is None][:1]
-        if open_pairs:
-            raise SizesDifferError(str(self.unsupported(reason, advice_for(open_pairs[:1]))), open_pairs[0])
+            if all(equal(*pair) is None for pair in differing):
+                possible.append(differing[0])
+        if possible:
+            raise SizesDifferError(str(self.unsupported(reason, advice_for(possible[:1]))), possible[0])
         raise self.unsupported(reason, advice)
 
     def check_dtypes(self, indices: Iterable[int], *dtypes: DType) -> None:

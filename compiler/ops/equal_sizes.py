@@ -9,7 +9,7 @@ from ..ir.nodes import Binary, Const, Expr, Node, Scalar, Var
 from ..ir.rewrite import rewrite, substitute, walk
 from ..ir.sizes import Size, capacity, equal, number, scalars_of, size, text_of
 
-_MULTIPLES = (*range(2, 10), 10, 12, 14, 16, 20, 24, 28, 32, 36, 40, 48, 56, 60, 64, 72, 80, 96, 112, 120, 128)
+_MULTIPLES = (*range(2, 11), 12, 14, 16, 20, 24, 28, 32, 36, 40, 48, 56, 60, 64, 72, 80, 96, 112, 120, 128)
 """Numbers of which sizes are multiples where networks halve them and double them again, or cut them into windows."""
 
 Pair = tuple[Size, Size]
@@ -24,11 +24,10 @@ def advice_for(pairs: Sequence[Pair], otherwise: str = "fix these sizes by --dim
     if pairs and all(multiples):
         options = dict.fromkeys(_option(s, n) for found in multiples for s, n in found.items())
         return f"give a range of multiples alone: {' '.join(options)}"
-    following = dict.fromkeys(
-        f"--dim {s.name}, which follows as {text_of(n)}" for p in pairs for s, n in _following(*p)
-    )
-    if pairs and all(_following(*pair) for pair in pairs):
-        return f"leave out {' and '.join(following)}"
+    following = [_following(*pair) for pair in pairs]
+    if pairs and all(following):
+        named = dict.fromkeys(f"--dim {s.name}, which follows as {text_of(n)}" for found in following for s, n in found)
+        return f"leave out {' and '.join(named)}"
     return otherwise
 
 
@@ -67,7 +66,7 @@ def _uncut(side: Size) -> Size:
 def _multiples(a: Size, b: Size) -> dict[Scalar, int]:
     """Numbers of which sizes of the model's inputs have to be multiples, so that `a` and `b` are equal; empty where
     nothing is found."""
-    sides = [_without_names(number(side)) for side in (a, b)]
+    sides = _without_names(number(a)), _without_names(number(b))
     scalars = scalars_of(*sides)
     if any(s.computed for s in scalars):
         return {}
@@ -78,8 +77,7 @@ def _multiples(a: Size, b: Size) -> dict[Scalar, int]:
         scaled: dict[Var, Expr] = {
             s: Scalar(s.name, high + 1, low=low) * n for s, (low, high) in zip(scalars, within, strict=True)
         }
-        a, b = (size(substitute(side, scaled)) for side in sides)
-        if equal(a, b):
+        if equal(*(size(substitute(side, scaled)) for side in sides)):
             return dict.fromkeys(scalars, n)
     return {}
 

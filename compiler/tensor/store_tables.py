@@ -18,6 +18,7 @@ LEAST_USES = 4
 """Elements of a result that share one of a table."""
 
 ROUNDING = ("floor", "ceil", "round")
+"""Functions of floats whose results are whole numbers."""
 
 
 def store_tables(program: TensorProgram) -> TensorProgram:

@@ -27,7 +27,21 @@ const trying = (tryLaunch, kernels, launches = program.launches) => ({
   device: { adapter: 'A GPU', tryLaunch },
 });
 
-/** What is known before the first of them is tried. */
+/** Kernels that take 30 ms each, by a clock of their own, and are right; `tried` are those that were launched. */
+function slow(t) {
+  let clock = 0;
+  t.mock.method(performance, 'now', () => clock);
+  const tried = [];
+  const kernels = program.kernels.map((kernel) => ({ ...kernel, bytes: 30 * 2 ** 20 }));
+  const tryLaunch = async ({ kernel }) => {
+    tried.push(kernel);
+    clock += 30;
+    return Float32Array.of(RIGHT).buffer;
+  };
+  return { on: trying(tryLaunch, kernels), tried };
+}
+
+/** Checks of a session before the first. */
 const unknown = () => ({ began: 0, known: Promise.resolve(undefined) });
 
 test('of a kernel whose other source fails, too, there is one entry, and each report is handed on', async (t) => {
@@ -63,18 +77,8 @@ test('what is off by more than the tolerance, of the other sign or no number is 
 });
 
 test('on a GPU they take 50 ms, and those that had no time come first the next time', async (t) => {
-  const MIB = 2 ** 20;
-  let clock = 0;
-  t.mock.method(performance, 'now', () => clock);
   t.mock.method(Math, 'random', () => 0);
-  const tried = [];
-  const kernels = program.kernels.map((kernel) => ({ ...kernel, bytes: 30 * MIB }));
-  const tryLaunch = async ({ kernel }) => {
-    tried.push(kernel);
-    clock += 30;
-    return Float32Array.of(RIGHT).buffer;
-  };
-  const on = trying(tryLaunch, kernels);
+  const { on, tried } = slow(t);
   const checks = unknown();
   await checkKernels(checks, on);
   assert.deepEqual([tried.splice(0), checks.report], [[0], { checked: 1, skipped: 1, failed: [] }]);
@@ -121,21 +125,12 @@ test('kernels that never fit into the time are tried after each hundred runs, on
 });
 
 test('a visit that has time for one of them tries any of them', async (t) => {
-  const kernels = program.kernels.map((kernel) => ({ ...kernel, bytes: 30 * 2 ** 20 }));
   for (const [random, first] of [
     [0.49, 0],
     [0.51, 1],
   ]) {
     t.mock.method(Math, 'random', () => random);
-    let clock = 0;
-    t.mock.method(performance, 'now', () => clock);
-    const tried = [];
-    const tryLaunch = async ({ kernel }) => {
-      tried.push(kernel);
-      clock += 30;
-      return Float32Array.of(RIGHT).buffer;
-    };
-    const on = trying(tryLaunch, kernels);
+    const { on, tried } = slow(t);
     const checks = unknown();
     await checkKernels(checks, on);
     assert.deepEqual([tried, checks.skipped], [[first], [1 - first]]);

@@ -10,19 +10,28 @@ from ..call import Call
 from .rearranging import transposed
 
 
+def to_first(rank: int) -> tuple[int, ...]:
+    """The permutation of (N, spatial, C) to (N, C, spatial)."""
+    return (0, rank - 1, *range(1, rank - 1))
+
+
+def to_last(rank: int) -> tuple[int, ...]:
+    """The permutation of (N, C, spatial) to (N, spatial, C)."""
+    return (0, *range(2, rank), 1)
+
+
 def channels_last(operator: Callable[[Call], Tensor], images: Sequence[int] = (0,)) -> Callable[[Call], Tensor]:
     """`operator` of images that are (N, spatial, C): its inputs `images`, of which the first is required, and its
     result. Weights are as elsewhere."""
 
     def of_last(call: Call) -> Tensor:
         rank = call.image(images[0]).rank
-        first, last = (0, rank - 1, *range(1, rank - 1)), (0, *range(2, rank), 1)
         inputs = list(call.inputs)
         for index in images:
             t = call.optional(index, (None,) * rank)
             if t is not None:
-                inputs[index] = transposed(f"{call.name}.input_{index}", t, first)
-        return transposed(f"{call.name}.last", operator(replace(call, inputs=tuple(inputs))), last)
+                inputs[index] = transposed(f"{call.name}.input_{index}", t, to_first(rank))
+        return transposed(f"{call.name}.last", operator(replace(call, inputs=tuple(inputs))), to_last(rank))
 
     return of_last
 

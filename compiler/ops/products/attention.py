@@ -194,11 +194,11 @@ def _check_fit(call: Call, scores: Tensor, mask: Tensor | None, lengths: Tensor 
     dimension may be shorter, and for lengths that are not those of the batch."""
     if mask is not None:
         reason = f"its mask of shape {shown(mask.shape)} does not fit scores of {shown(scores.shape)}"
-        fits = [None if is_one(a) else b for a, b in zip(mask.shape[::-1], scores.shape[::-1], strict=False)]
-        if call.opset >= PADDED_MASKS:
-            fits[:1] = [None] * len(fits[:1])
         if not mask.rank or known_less(scores.shape[-1], mask.shape[-1]):
             raise call.unsupported(reason, "the model is invalid")
+        fits = [None if is_one(a) else b for a, b in zip(mask.shape[::-1], scores.shape[::-1], strict=False)]
+        if call.opset >= PADDED_MASKS:
+            fits[0] = None
         call.check_shape(mask, [fits[::-1]], reason, "the model is invalid")
     if lengths is not None:
         reason = f"its lengths have shape {shown(lengths.shape)} in a batch of {text_of(scores.shape[0])}"
